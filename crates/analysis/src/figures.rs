@@ -1,0 +1,115 @@
+//! The figures of a job's result.
+
+use flashlab_samples::{Condition, Ended, JobResult, LatencyHistogram, Metric, MetricName};
+
+/// All figures that `result` supports, in the order of [`MetricName::ALL`]. Nothing measured gives
+/// no figure, never zero.
+pub fn figures(result: &JobResult) -> Vec<Metric> {
+    let samples = result.ios();
+    let latency = result.latency();
+    let plain = |name, value| Metric { name, value, interval: None, samples };
+    let mut out = Vec::new();
+    if samples > 0 {
+        out.extend(result.bandwidth().map(|rate| plain(MetricName::Bandwidth, rate.0)));
+        out.extend(result.iops().map(|rate| plain(MetricName::Iops, rate.0)));
+    }
+    if let Some(mean) = latency.mean_ns() {
+        let interval = result.interval_share.map(|share| (mean * (1.0 - share), mean * (1.0 + share)));
+        out.push(Metric { name: MetricName::LatMean, value: mean, interval, samples });
+    }
+    for (name, percent) in MetricName::PERCENTILES {
+        out.extend(latency.percentile(percent).map(|p| plain(name, p.value.0 as f64)));
+    }
+    out.extend(latency.max().map(|max| plain(MetricName::LatMax, max.0 as f64)));
+    if let Some(health) = &result.health {
+        if let (Some(media), Some(host)) = (health.media_written, health.host_written)
+            && host.0 > 0
+        {
+            out.push(plain(MetricName::WriteAmplification, media.0 as f64 / host.0 as f64));
+        }
+        out.extend(health.free_pool.map(|free| plain(MetricName::FreePool, free.0 as f64)));
+    }
+    out
+}
+
+/// What a reader must know beside the figures of `result`, taken in `condition`.
+pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
+    let mut out = Vec::new();
+    match result.ended {
+        Ended::Completed | Ended::IntervalReached => {}
+        Ended::Interrupted => out.push(format!("interrupted: covers {} only", result.elapsed)),
+        Ended::Failed => out.push(format!("failed after {}: not a clean result", result.elapsed)),
+    }
+    for error in &result.errors {
+        let place = error.first_offset.map(|o| format!(", first at byte {}", o.0)).unwrap_or_default();
+        out.push(format!("{} × {}{place}", error.count, error.kind));
+    }
+    out.extend(thin_percentiles(&result.latency()));
+    if result.read.ios > 0 && matches!(condition, Condition::Purged) {
+        out.push("reads of blocks that hold no data: the flash was not touched".into());
+    }
+    if result.granted.direct == Some(false) {
+        out.push("not O_DIRECT: the page cache takes part".into());
+    }
+    out
+}
+
+/// Which percentiles have no sample beyond them.
+fn thin_percentiles(latency: &LatencyHistogram) -> Option<String> {
+    let thin = MetricName::PERCENTILES
+        .iter()
+        .find(|(_, percent)| latency.percentile(*percent).is_some_and(|p| p.samples_beyond == 0))?;
+    Some(format!("{} samples: none beyond p{}, which is only the maximum", latency.count(), thin.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashlab_samples::{DirectionResult, Granted, Series};
+    use flashlab_units::{Bytes, Nanos};
+
+    fn result(ios: u64) -> JobResult {
+        let mut read = DirectionResult { ios, bytes: Bytes(ios * 4096), ..Default::default() };
+        (0..ios).for_each(|_| read.lat.record(Nanos::micros(100)));
+        JobResult {
+            elapsed: Nanos::secs(1),
+            ramp: Nanos::ZERO,
+            read,
+            write: DirectionResult::default(),
+            in_flight_mean: None,
+            series: Series::default(),
+            shares: vec![],
+            granted: Granted::default(),
+            errors: vec![],
+            cpu: None,
+            health: None,
+            ended: Ended::Completed,
+            scale: 1,
+            interval_share: Some(0.01),
+        }
+    }
+
+    #[test]
+    fn figures_of_a_read_job() {
+        let all = figures(&result(10_000));
+        let value = |name| all.iter().find(|m| m.name == name).map(|m| m.value);
+        assert_eq!(value(MetricName::Iops), Some(10_000.0));
+        assert_eq!(value(MetricName::Bandwidth), Some(40_960_000.0));
+        assert_eq!(value(MetricName::LatMean), Some(100_000.0));
+        assert_eq!(value(MetricName::LatP99), Some(100_000.0));
+        assert_eq!(all[2].interval, Some((99_000.0, 101_000.0)));
+        assert_eq!(value(MetricName::WriteAmplification), None);
+    }
+
+    #[test]
+    fn nothing_measured_is_no_figure() {
+        assert!(figures(&result(0)).is_empty());
+    }
+
+    #[test]
+    fn small_samples_and_purged_reads_are_remarked() {
+        let said = remarks(&result(500), Condition::Purged).join("; ");
+        assert!(said.contains("none beyond p99.9") && said.contains("flash was not touched"), "{said}");
+        assert!(remarks(&result(100_000), Condition::AfterFill).is_empty());
+    }
+}

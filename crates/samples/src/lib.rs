@@ -1,0 +1,19 @@
+//! What was measured or modelled, as data: latency histograms, time series, the result of a job,
+//! the state of a drive, and the provenance that goes with every number.
+//!
+//! Second in the flow. Everything here is a value that can be stored, merged and exported; nothing
+//! here measures, judges or prints.
+
+mod histogram;
+mod point;
+mod provenance;
+mod result;
+mod state;
+
+pub use histogram::{LatencyHistogram, Percentile, SparseHistogram};
+pub use point::{Coordinates, Metric, MetricName, PointResult};
+pub use provenance::{BuildInfo, Granted, Origin, Provenance, TargetIdentity, TargetKind};
+pub use result::{
+    CpuTime, DirectionResult, Ended, ErrorCount, Interval, IntervalDirection, JobResult, JobShare, Series,
+};
+pub use state::{Condition, DriveState, HealthLog};

@@ -1,0 +1,100 @@
+//! The state a drive is in, and what its health log says.
+
+use flashlab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// What the flash went through before a figure was taken; a figure without it means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    /// Nothing is known: it was neither purged nor filled by this run.
+    Unknown,
+    /// Purged and not written since: reads touch no flash.
+    Purged,
+    /// Some of the region was written once, sequentially; not preconditioned.
+    Written,
+    /// The whole region was filled sequentially; writes still go to the free pool the fill left.
+    AfterFill,
+    /// Random writes have reached garbage-collection steady state by the named rule.
+    GcSteady,
+    /// Random writes went on, the rule for steady state was not met.
+    NotSteady,
+    /// Being filled by checkpoints, pass after pass.
+    CheckpointFill,
+}
+
+impl Condition {
+    /// The word used in the `state` column of exports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Condition::Unknown => "unknown",
+            Condition::Purged => "purged",
+            Condition::Written => "written",
+            Condition::AfterFill => "after-fill",
+            Condition::GcSteady => "gc-steady",
+            Condition::NotSteady => "not-steady",
+            Condition::CheckpointFill => "checkpoint-fill",
+        }
+    }
+
+    /// A sentence for people.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Condition::Unknown => "state unknown: neither purged nor filled in this run",
+            Condition::Purged => "purged, nothing written: reads touch no flash",
+            Condition::Written => "written once, sequentially; not preconditioned",
+            Condition::AfterFill => {
+                "after sequential fills: writes go to the free pool, garbage collection has not begun"
+            }
+            Condition::GcSteady => "garbage-collection steady state",
+            Condition::NotSteady => "written at random, steady state not reached",
+            Condition::CheckpointFill => "filled by checkpoints",
+        }
+    }
+}
+
+/// The state of a target between steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DriveState {
+    /// The condition by name.
+    pub condition: Condition,
+    /// How many whole sequential fills this run has done since the purge (or its start).
+    pub fills: u32,
+    /// Transfer size of the last fill.
+    pub last_fill_bs: Option<Bytes>,
+}
+
+impl DriveState {
+    /// Before a run has done anything.
+    pub const UNKNOWN: DriveState = DriveState { condition: Condition::Unknown, fills: 0, last_fill_bs: None };
+}
+
+/// What the drive's own logs say, counted since the drive was made (or the profile was purged).
+/// `None` is "the drive does not say".
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct HealthLog {
+    /// Bytes the host read.
+    pub host_read: Option<Bytes>,
+    /// Bytes the host wrote.
+    pub host_written: Option<Bytes>,
+    /// Bytes programmed into the media, host data and garbage collection together.
+    pub media_written: Option<Bytes>,
+    /// Block (superblock) erases.
+    pub erases: Option<u64>,
+    /// Erased space ready to be written.
+    pub free_pool: Option<Bytes>,
+}
+
+impl HealthLog {
+    /// What was added between `earlier` and this log; the free pool is taken as it is now.
+    pub fn since(&self, earlier: &HealthLog) -> HealthLog {
+        let bytes = |now: Option<Bytes>, then: Option<Bytes>| Some(Bytes(now?.0.checked_sub(then?.0)?));
+        HealthLog {
+            host_read: bytes(self.host_read, earlier.host_read),
+            host_written: bytes(self.host_written, earlier.host_written),
+            media_written: bytes(self.media_written, earlier.media_written),
+            erases: self.erases.zip(earlier.erases).and_then(|(now, then)| now.checked_sub(then)),
+            free_pool: self.free_pool,
+        }
+    }
+}

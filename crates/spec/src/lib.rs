@@ -1,0 +1,22 @@
+//! What the user asks for: drive profiles, host profiles, jobs and suites. TOML text in, validated
+//! values out.
+//!
+//! Third in the flow. Nothing is touched here: no file is opened, no device looked at. The text and
+//! the name it came from are passed in; every error names file, line, key and remedy.
+
+mod error;
+mod host;
+mod job;
+mod profile;
+mod suite;
+mod toml_text;
+
+pub use error::SpecError;
+pub use host::HostProfile;
+pub use job::{Job, Region, Rw};
+pub use profile::{
+    CapacityModel, ControllerModel, DriveProfile, LinkModel, MappingModel, MergeModel, ModelParameters, NandModel,
+    Parameter, Rated, ReadAheadModel, Source, Sourced, WriteModel,
+};
+pub use suite::{FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep};
+pub use toml_text::nearest;

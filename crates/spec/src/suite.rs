@@ -1,0 +1,255 @@
+//! Suites: named procedures as data.
+
+use crate::{Rw, SpecError, toml_text};
+use flashlab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// A procedure: steps in order, and what its answer does not say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// Name on the command line.
+    pub id: String,
+    /// One line for lists and reports.
+    pub title: String,
+    /// What the suite is for, a few sentences.
+    pub purpose: String,
+    /// What its answer does not say, a sentence each; printed with every result.
+    #[serde(default)]
+    pub limits: Vec<String>,
+    /// On a real target, use at most this much of it; absent means all. Modelled drives use all.
+    #[serde(default)]
+    pub region_max: Option<Bytes>,
+    /// The steps.
+    #[serde(rename = "step")]
+    pub steps: Vec<SuiteStep>,
+}
+
+/// One kind of step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SuiteStep {
+    /// Bring the drive to the state of no written block, where it can do so.
+    Purge,
+    /// Fill the whole region by sequential writes.
+    Fill(FillStep),
+    /// Run one job at each point of iodepth × numjobs; iodepth is the outer loop.
+    Sweep(SweepStep),
+    /// Write at random, round after round, until the rule for steady state is met.
+    Steady(SteadyStep),
+}
+
+/// Sequential fills.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FillStep {
+    /// Transfer size.
+    pub bs: Bytes,
+    /// Outstanding I/Os of the one job.
+    pub iodepth: u32,
+    /// Whole fills, one after another.
+    pub passes: u32,
+    /// Report the fill's rate as a result of this workload; absent means that it only prepares.
+    #[serde(default)]
+    pub workload: Option<String>,
+}
+
+/// A grid of points.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepStep {
+    /// Name in results, such as `rand-write-64k`.
+    pub workload: String,
+    /// Pattern.
+    pub rw: Rw,
+    /// Share of reads in percent, for `randrw`.
+    #[serde(default)]
+    pub rwmixread: u8,
+    /// Transfer size.
+    pub bs: Bytes,
+    /// Outer axis.
+    pub iodepth: Vec<u32>,
+    /// Inner axis.
+    pub numjobs: Vec<u32>,
+    /// Measured time a point.
+    pub runtime: Nanos,
+    /// Time before each measured window.
+    #[serde(default)]
+    pub ramp: Nanos,
+    /// See [`crate::Job::interval_goal`].
+    #[serde(default)]
+    pub interval_goal: Option<f64>,
+}
+
+/// Rounds of random writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SteadyStep {
+    /// Name in results.
+    pub workload: String,
+    /// Pattern; must write.
+    pub rw: Rw,
+    /// Transfer size.
+    pub bs: Bytes,
+    /// Outstanding I/Os a job.
+    pub iodepth: u32,
+    /// Jobs.
+    pub numjobs: u32,
+    /// Length of a round.
+    pub round: RoundLength,
+    /// Write the nominal spare of the drive before the first round (raw less user capacity). A real
+    /// target's spare is unknown: there the rounds begin at once.
+    #[serde(default)]
+    pub lead_in_spare: bool,
+    /// When it is steady.
+    pub rule: SteadyRule,
+}
+
+/// How long a round is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RoundLength {
+    /// This much time.
+    Time(Nanos),
+    /// This share of the capacity, `0 < share <= 1`.
+    CapacityShare(f64),
+}
+
+/// Steady state as in SNIA's PTS: over a window of rounds, the range of the values and the movement
+/// of their least-squares line both stay small.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SteadyRule {
+    /// Rounds in the window.
+    pub window: u32,
+    /// Largest (maximum − minimum) / average, as a share.
+    pub range_max: f64,
+    /// Largest |slope per round| × (window − 1) / average, as a share.
+    pub slope_max: f64,
+    /// Give up after this many rounds.
+    pub rounds_max: u32,
+}
+
+impl Suite {
+    /// Reads and checks a suite; `file` is named in errors.
+    pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
+        let suite: Suite = toml_text::parse(text, file)?;
+        suite.check(file)?;
+        Ok(suite)
+    }
+
+    fn check(&self, file: &str) -> Result<(), SpecError> {
+        let value = |key: String, value: String, reason: &str, remedy: &str| {
+            Err(SpecError::Value { file: file.into(), key, value, reason: reason.into(), remedy: remedy.into() })
+        };
+        if self.steps.is_empty() {
+            return value("step".into(), "[]".into(), "a suite without steps does nothing", "add a [[step]]");
+        }
+        for (i, step) in self.steps.iter().enumerate() {
+            let at = |key: &str| format!("step {}, {key}", i + 1);
+            match step {
+                SuiteStep::Purge => {}
+                SuiteStep::Fill(f) if f.passes == 0 || f.passes > 16 => {
+                    return value(at("passes"), f.passes.to_string(), "not a number of fills", "use 1 to 16");
+                }
+                SuiteStep::Fill(_) => {}
+                SuiteStep::Sweep(s) => {
+                    for (key, axis) in [("iodepth", &s.iodepth), ("numjobs", &s.numjobs)] {
+                        if axis.is_empty() || axis.contains(&0) {
+                            return value(
+                                at(key),
+                                format!("{axis:?}"),
+                                "an axis needs values from 1",
+                                "such as [1, 8]",
+                            );
+                        }
+                    }
+                    if s.interval_goal.is_some_and(|g| !(0.0001..0.5).contains(&g)) {
+                        return value(
+                            at("interval_goal"),
+                            format!("{:?}", s.interval_goal),
+                            "not a share",
+                            "use 0.005",
+                        );
+                    }
+                }
+                SuiteStep::Steady(s) => {
+                    if !s.rw.writes() {
+                        return value(at("rw"), s.rw.word().into(), "a steady state needs writes", "use randwrite");
+                    }
+                    if matches!(s.round, RoundLength::CapacityShare(x) if !(x > 0.0 && x <= 1.0)) {
+                        return value(at("round"), format!("{:?}", s.round), "not a share of the capacity", "use 0.05");
+                    }
+                    let r = &s.rule;
+                    if r.window < 3 || r.rounds_max < r.window || r.rounds_max > 1000 {
+                        let shown = format!("window {}, rounds_max {}", r.window, r.rounds_max);
+                        return value(at("rule"), shown, "the window does not fit", "use window 5, rounds_max 25");
+                    }
+                    if !(r.range_max > 0.0 && r.slope_max > 0.0) {
+                        return value(at("rule"), "0".into(), "limits must be above 0", "use 0.2 and 0.1");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+id = "t"
+title = "t"
+purpose = "t"
+[[step]]
+do = "purge"
+[[step]]
+do = "fill"
+bs = "128K"
+iodepth = 16
+passes = 2
+[[step]]
+do = "sweep"
+workload = "rand-read-4k"
+rw = "randread"
+bs = "4K"
+iodepth = [1, 2]
+numjobs = [1, 4]
+runtime = "30s"
+[[step]]
+do = "steady"
+workload = "rand-write-4k"
+rw = "randwrite"
+bs = "4K"
+iodepth = 32
+numjobs = 8
+round = { capacity-share = 0.05 }
+rule = { window = 5, range_max = 0.2, slope_max = 0.1, rounds_max = 25 }
+"#;
+
+    #[test]
+    fn reads() {
+        let suite = Suite::parse(GOOD, "t.toml").expect("good text");
+        assert_eq!(suite.steps.len(), 4);
+        assert!(matches!(&suite.steps[1], SuiteStep::Fill(f) if f.bs == Bytes::kib(128)));
+    }
+
+    #[test]
+    fn errors_name_file_line_key_and_the_nearest_name() {
+        let error = |from: &str, to: &str| Suite::parse(&GOOD.replace(from, to), "t.toml").expect_err(to).to_string();
+        let typo = error("iodepth = [1, 2]", "io_depth = [1, 2]");
+        assert!(typo.contains("io_depth") && typo.contains("did you mean `iodepth`?"), "{typo}");
+        assert!(typo.starts_with("t.toml:"), "{typo}");
+        let syntax = error("passes = 2", "passes = = 2");
+        assert!(syntax.starts_with("t.toml:11:"), "{syntax}");
+        let unit = error("\"30s\"", "\"30 parsecs\"");
+        assert!(unit.contains("parsecs") && unit.contains("us, ms, s"), "{unit}");
+        assert!(error("[1, 4]", "[0]").contains("values from 1"));
+        assert!(error("passes = 2", "passes = 0").contains("use 1 to 16"));
+        assert!(error("window = 5", "window = 50").contains("window"));
+        assert!(error("capacity-share = 0.05", "capacity-share = 5.0").contains("share of the capacity"));
+        assert!(error("do = \"purge\"", "do = \"purgee\"").contains("did you mean `purge`?"));
+    }
+}

@@ -1,0 +1,173 @@
+//! Offsets, sizes and directions of one job's requests.
+
+use crate::named_seed;
+use flashlab_spec::{Job, Rw};
+use flashlab_units::Bytes;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// Read or write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the drive.
+    Read,
+    /// To the drive.
+    Write,
+}
+
+/// One I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// First byte.
+    pub offset: Bytes,
+    /// Length in bytes.
+    pub length: u32,
+    /// Read or write.
+    pub direction: Direction,
+}
+
+/// The requests of one of a job's `numjobs` threads; endless.
+///
+/// Random offsets are uniform over the aligned blocks of the region, with repeats. Sequential
+/// threads share the region in equal slices, each from the start of its slice, and wrap around.
+#[derive(Debug, Clone)]
+pub struct RequestStream {
+    rng: Xoshiro256PlusPlus,
+    base: u64,
+    blocks: u64,
+    next_block: u64,
+    bs: u64,
+    random: bool,
+    mix: Mix,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Mix {
+    Only(Direction),
+    /// Reads if the upper 32 bits are below this.
+    ReadsBelow(u64),
+}
+
+impl RequestStream {
+    /// The stream of thread `index` of `job`.
+    ///
+    /// # Panics
+    /// If the job was not validated: no whole block a thread, or a block above 4 GiB.
+    pub fn new(job: &Job, index: u32) -> Self {
+        assert!(index < job.numjobs, "thread {index} of {}", job.numjobs);
+        let all_blocks = job.region.length.0 / job.bs.0;
+        let (first, blocks) = if job.rw.is_random() {
+            (0, all_blocks)
+        } else {
+            let slice = all_blocks / u64::from(job.numjobs);
+            (slice * u64::from(index), slice)
+        };
+        assert!(blocks > 0 && job.bs.0 <= u64::from(u32::MAX), "job {} was not validated", job.workload);
+        let mix = match job.rw {
+            Rw::Read | Rw::RandRead => Mix::Only(Direction::Read),
+            Rw::Write | Rw::RandWrite => Mix::Only(Direction::Write),
+            Rw::RandRw => Mix::ReadsBelow((u64::from(job.rwmixread) << 32) / 100),
+        };
+        RequestStream {
+            rng: Xoshiro256PlusPlus::seed_from_u64(named_seed(job.seed, &job.workload, u64::from(index))),
+            base: job.region.offset.0 + first * job.bs.0,
+            blocks,
+            next_block: 0,
+            bs: job.bs.0,
+            random: job.rw.is_random(),
+            mix,
+        }
+    }
+
+    /// The next request.
+    #[inline]
+    pub fn next_request(&mut self) -> Request {
+        let block = if self.random {
+            // Lemire's multiply-shift; the bias is below 2^-20 for any drive.
+            ((u128::from(self.rng.next_u64()) * u128::from(self.blocks)) >> 64) as u64
+        } else {
+            let block = self.next_block;
+            self.next_block = if block + 1 == self.blocks { 0 } else { block + 1 };
+            block
+        };
+        let direction = match self.mix {
+            Mix::Only(direction) => direction,
+            Mix::ReadsBelow(limit) if (self.rng.next_u64() >> 32) < limit => Direction::Read,
+            Mix::ReadsBelow(_) => Direction::Write,
+        };
+        Request { offset: Bytes(self.base + block * self.bs), length: self.bs as u32, direction }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashlab_spec::Region;
+    use flashlab_units::Nanos;
+    use proptest::prelude::*;
+
+    fn job(rw: Rw, bs: u64, numjobs: u32, offset: u64, length: u64) -> Job {
+        Job {
+            workload: "w".into(),
+            rw,
+            rwmixread: 70,
+            bs: Bytes(bs),
+            iodepth: 1,
+            numjobs,
+            region: Region { offset: Bytes(offset), length: Bytes(length) },
+            runtime: Some(Nanos::secs(1)),
+            amount: None,
+            ramp: Nanos::ZERO,
+            interval_goal: None,
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn sequential_jobs_cover_every_block_once() {
+        let job = job(Rw::Write, 4096, 4, 8192, 64 * 4096);
+        let mut seen: Vec<u64> = (0..4)
+            .flat_map(|i| {
+                let mut s = RequestStream::new(&job, i);
+                (0..16).map(move |_| s.next_request().offset.0).collect::<Vec<_>>()
+            })
+            .collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..64).map(|b| 8192 + b * 4096).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn random_offsets_are_uniform() {
+        // 256 blocks, 256,000 draws: chi-square with 255 degrees of freedom; 4.4 sigma is 355.
+        let mut s = RequestStream::new(&job(Rw::RandRead, 4096, 1, 0, 256 * 4096), 0);
+        let mut counts = [0f64; 256];
+        (0..256_000).for_each(|_| counts[(s.next_request().offset.0 / 4096) as usize] += 1.0);
+        let chi2: f64 = counts.iter().map(|c| (c - 1000.0).powi(2) / 1000.0).sum();
+        assert!(chi2 < 355.0, "chi-square {chi2}");
+    }
+
+    #[test]
+    fn mix_has_the_share_asked_for() {
+        let mut s = RequestStream::new(&job(Rw::RandRw, 4096, 1, 0, 1 << 30), 0);
+        let reads = (0..100_000).filter(|_| s.next_request().direction == Direction::Read).count();
+        assert!((69_300..70_700).contains(&reads), "{reads} reads of 100,000 at 70 %");
+    }
+
+    proptest! {
+        #[test]
+        fn requests_stay_inside_and_aligned(
+            bs in (9u32..20).prop_map(|s| 1u64 << s), blocks in 8u64..1000, offset in 0u64..100, numjobs in 1u32..8,
+            rw in prop::sample::select(vec![Rw::Read, Rw::Write, Rw::RandRead, Rw::RandWrite, Rw::RandRw]),
+        ) {
+            let job = job(rw, bs, numjobs, offset * bs, blocks * bs);
+            for index in 0..numjobs {
+                let mut s = RequestStream::new(&job, index);
+                for _ in 0..200 {
+                    let r = s.next_request();
+                    prop_assert!(r.offset.0 >= offset * bs && r.offset.0 + u64::from(r.length) <= (offset + blocks) * bs);
+                    prop_assert_eq!(r.offset.0 % bs, 0);
+                }
+            }
+        }
+    }
+}
