@@ -9,6 +9,6 @@ mod run;
 mod steady;
 
 pub use figures::{figures, remarks};
-pub use physics::{in_flight_by_little, mean_interval_share};
+pub use physics::in_flight_by_little;
 pub use run::{RunRecord, RunStatus, StepRecord};
 pub use steady::{SteadyVerdict, SteadyWindow, judge_steady};

@@ -5,12 +5,14 @@
 //! here measures, judges or prints.
 
 mod histogram;
+mod interval;
 mod point;
 mod provenance;
 mod result;
 mod state;
 
 pub use histogram::{LatencyHistogram, Percentile, SparseHistogram};
+pub use interval::mean_interval_share;
 pub use point::{Coordinates, Metric, MetricName, PointResult};
 pub use provenance::{BuildInfo, Granted, Origin, Provenance, TargetIdentity, TargetKind};
 pub use result::{

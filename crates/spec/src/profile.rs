@@ -305,6 +305,8 @@ pub struct NandModel {
     pub channel_rate: Sourced<BytesPerSecond>,
     /// Page read.
     pub read_time: Sourced<Nanos>,
+    /// How far the fastest and slowest of the four page types lie from `read_time`, as a share.
+    pub read_time_spread: Sourced<f64>,
     /// One-shot program of a program unit.
     pub program_time: Sourced<Nanos>,
     /// Bytes of a one-shot program over the planes of a die.
@@ -355,6 +357,7 @@ impl DriveProfile {
             p.nand.channels.row("nand.channels", "parallel transfers"),
             p.nand.channel_rate.row("nand.channel_rate", "transfer time of a read; channel ceiling"),
             p.nand.read_time.row("nand.read_time", "latency of a mapped read; die busy"),
+            p.nand.read_time_spread.row("nand.read_time_spread", "tail of mapped reads"),
             p.nand.program_time.row("nand.program_time", "sequential write ceiling; die busy"),
             p.nand.program_unit.row("nand.program_unit", "sequential write ceiling; placement on dies"),
             p.nand.erase_time.row("nand.erase_time", "die busy at each collected superblock"),
@@ -437,6 +440,15 @@ impl DriveProfile {
                 p.write.buffer.value.exact(),
                 "smaller than four program units".into(),
                 format!("use at least {needed}"),
+            );
+        }
+        if !(0.0..1.0).contains(&p.nand.read_time_spread.value) {
+            let reason = "the spread of read times is a share below 1".to_string();
+            return refuse(
+                "nand.read_time_spread",
+                p.nand.read_time_spread.value.to_string(),
+                reason,
+                "use 0 to 0.5".into(),
             );
         }
         let share = p.capacity.unusable_share.value;
