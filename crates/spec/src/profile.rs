@@ -267,6 +267,8 @@ pub struct MergeModel {
     pub overhead: Sourced<Nanos>,
     /// Added to the acknowledge time of such a write; pure delay.
     pub acknowledge_extra: Sourced<Nanos>,
+    /// Whether neighbouring writes that wait in the buffer are joined into one merge.
+    pub coalesce: Sourced<bool>,
 }
 
 /// Sequential reads served from DRAM.
@@ -347,6 +349,7 @@ impl DriveProfile {
             p.merge.contexts.row("merge.contexts", "writes below the indirection unit: operations a second"),
             p.merge.overhead.row("merge.overhead", "writes below the indirection unit: operations a second"),
             p.merge.acknowledge_extra.row("merge.acknowledge_extra", "latency of a write below the indirection unit"),
+            p.merge.coalesce.row("merge.coalesce", "sequential writes below the indirection unit"),
             p.read_ahead.streams.row("read_ahead.streams", "how many sequential streams are served from DRAM"),
             p.read_ahead.hit_time.row("read_ahead.hit_time", "latency of a sequential read"),
             p.read_ahead.rate.row("read_ahead.rate", "server: sequential read ceiling"),

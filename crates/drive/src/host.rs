@@ -1,0 +1,66 @@
+//! The host: jobs that keep `iodepth` I/Os outstanding each.
+
+use crate::time::{Ps, ps};
+use flashlab_spec::{HostProfile, Job};
+use flashlab_workload::{Direction, Request, RequestStream};
+
+/// One outstanding I/O of a job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    pub(crate) job: u32,
+    /// When the host began to submit; latency counts from here.
+    pub(crate) stamp: Ps,
+    pub(crate) request: Request,
+    /// Parts of a mapped read still on dies.
+    pub(crate) parts_left: u32,
+    /// When the last byte of the parts so far is at the host.
+    pub(crate) ready_at: Ps,
+}
+
+/// A job's queue: submissions one after another.
+#[derive(Debug, Clone)]
+struct Queue {
+    stream: RequestStream,
+    submit_free_at: Ps,
+}
+
+/// All jobs of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Host {
+    queues: Vec<Queue>,
+    pub(crate) slots: Vec<Slot>,
+    submit_time: Ps,
+    resubmit_gap: Ps,
+}
+
+impl Host {
+    pub(crate) fn new(profile: &HostProfile, job: &Job) -> Self {
+        let queues = (0..job.numjobs)
+            .map(|i| Queue { stream: RequestStream::new(job, i), submit_free_at: 0 })
+            .collect::<Vec<_>>();
+        let idle = Request { offset: flashlab_units::Bytes(0), length: 0, direction: Direction::Read };
+        let slots = (0..job.iodepth)
+            .flat_map(|_| 0..job.numjobs)
+            .map(|job| Slot { job, stamp: 0, request: idle, parts_left: 0, ready_at: 0 })
+            .collect();
+        Host { queues, slots, submit_time: ps(profile.submit_time.value), resubmit_gap: ps(profile.resubmit_gap.value) }
+    }
+
+    /// Puts the next request into a slot that became free at `at`; returns when the command reaches
+    /// the drive.
+    #[inline]
+    pub(crate) fn submit(&mut self, slot: u32, at: Ps) -> Ps {
+        let s = &mut self.slots[slot as usize];
+        let queue = &mut self.queues[s.job as usize];
+        s.stamp = queue.submit_free_at.max(at);
+        queue.submit_free_at = s.stamp + self.submit_time;
+        s.request = queue.stream.next_request();
+        queue.submit_free_at
+    }
+
+    /// The same after a completion: the slot's next submission begins a gap later.
+    #[inline]
+    pub(crate) fn resubmit(&mut self, slot: u32, completed_at: Ps) -> Ps {
+        self.submit(slot, completed_at + self.resubmit_gap)
+    }
+}

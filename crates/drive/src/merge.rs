@@ -1,0 +1,115 @@
+//! Writes smaller than an indirection unit: the old content is read and merged before the flush.
+
+use crate::time::{Ps, ps};
+use flashlab_spec::MergeModel;
+use std::collections::{HashMap, VecDeque};
+
+/// Read-modify-writes waiting and in progress, through a limited number of contexts.
+#[derive(Debug, Clone)]
+pub(crate) struct Merger {
+    contexts_free: u32,
+    pub(crate) overhead: Ps,
+    coalesce: bool,
+    waiting: VecDeque<u32>,
+    /// Bytes that are new in each unit that waits or is in progress; only looked up, never walked,
+    /// so that the order of the table does not matter. Empty without coalescing.
+    fresh_bytes: HashMap<u32, u64>,
+}
+
+/// What became of a partial write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Partial {
+    /// It waits for a context.
+    Waits,
+    /// It was joined with a merge that waits or runs; its buffer room is free again.
+    Joined,
+}
+
+impl Merger {
+    pub(crate) fn new(p: &MergeModel) -> Self {
+        Merger {
+            contexts_free: p.contexts.value,
+            overhead: ps(p.overhead.value),
+            coalesce: p.coalesce.value,
+            waiting: VecDeque::new(),
+            fresh_bytes: HashMap::new(),
+        }
+    }
+
+    /// A write of `bytes` into unit `lpn`.
+    pub(crate) fn add(&mut self, lpn: u32, bytes: u64) -> Partial {
+        if self.coalesce {
+            let fresh = self.fresh_bytes.entry(lpn).or_insert(0);
+            *fresh += bytes;
+            if *fresh > bytes {
+                return Partial::Joined;
+            }
+        }
+        self.waiting.push_back(lpn);
+        Partial::Waits
+    }
+
+    /// The next merge, if a context is free; it is busy until [`Merger::done`]. `true` if the unit
+    /// was meanwhile written whole, so that no read is needed.
+    pub(crate) fn start(&mut self, unit_bytes: u64) -> Option<(u32, bool)> {
+        if self.contexts_free == 0 {
+            return None;
+        }
+        let lpn = self.waiting.pop_front()?;
+        self.contexts_free -= 1;
+        let whole = self.fresh_bytes.get(&lpn).is_some_and(|fresh| *fresh >= unit_bytes);
+        Some((lpn, whole))
+    }
+
+    /// The merge of `lpn` is over.
+    pub(crate) fn done(&mut self, lpn: u32) {
+        self.contexts_free += 1;
+        self.fresh_bytes.remove(&lpn);
+    }
+
+    /// All units that wait, for the drain at the end of a job.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.fresh_bytes.clear();
+        self.waiting.drain(..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashlab_spec::{Source, Sourced};
+    use flashlab_units::Nanos;
+
+    fn merger(contexts: u32, coalesce: bool) -> Merger {
+        fn assumed<T>(value: T) -> Sourced<T> {
+            Sourced { value, source: Source::Assumed, note: String::new() }
+        }
+        Merger::new(&MergeModel {
+            contexts: assumed(contexts),
+            overhead: assumed(Nanos(1)),
+            acknowledge_extra: assumed(Nanos(1)),
+            coalesce: assumed(coalesce),
+        })
+    }
+
+    #[test]
+    fn contexts_are_limited() {
+        let mut m = merger(1, false);
+        assert_eq!((m.add(1, 4096), m.add(2, 4096)), (Partial::Waits, Partial::Waits));
+        assert_eq!(m.start(8192), Some((1, false)));
+        assert_eq!(m.start(8192), None);
+        m.done(1);
+        assert_eq!(m.start(8192), Some((2, false)));
+    }
+
+    #[test]
+    fn neighbours_join_where_the_drive_does_so() {
+        let mut m = merger(1, true);
+        assert_eq!((m.add(1, 4096), m.add(1, 4096)), (Partial::Waits, Partial::Joined));
+        assert_eq!(m.start(8192), Some((1, true)), "written whole: nothing to read");
+        m.done(1);
+        assert_eq!(m.add(1, 4096), Partial::Waits);
+        let mut apart = merger(1, false);
+        assert_eq!((apart.add(1, 4096), apart.add(1, 4096)), (Partial::Waits, Partial::Waits));
+    }
+}

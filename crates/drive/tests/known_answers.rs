@@ -1,0 +1,230 @@
+//! The modelled drive against answers that are known without it: sums of times, queueing theory,
+//! Little's law, and itself at another scale.
+
+use flashlab_drive::ModelledDrive;
+use flashlab_samples::{Ended, JobResult, Origin};
+use flashlab_spec::{DriveProfile, HostProfile, Job, Region, Rw};
+use flashlab_target::{Observer, Progress, Purge, Target, Unobserved};
+use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+
+const CAPACITY: Bytes = Bytes(122_880_000_000_000);
+
+fn profile() -> DriveProfile {
+    DriveProfile::parse(include_str!("../../../data/drives/r6060-122.toml"), "r6060-122.toml").expect("a good profile")
+}
+
+fn host() -> HostProfile {
+    HostProfile::parse(include_str!("../../../data/hosts/fio.toml"), "fio.toml").expect("a good host")
+}
+
+fn drive(profile: DriveProfile) -> ModelledDrive {
+    ModelledDrive::new(profile, host(), None)
+}
+
+fn job(rw: Rw, bs: Bytes, iodepth: u32, numjobs: u32) -> Job {
+    Job {
+        workload: "w".into(),
+        rw,
+        rwmixread: 50,
+        bs,
+        iodepth,
+        numjobs,
+        region: Region { offset: Bytes(0), length: CAPACITY },
+        runtime: Some(Nanos::secs(30)),
+        amount: None,
+        ramp: Nanos::ZERO,
+        interval_goal: Some(0.002),
+        seed: 11,
+    }
+}
+
+fn fill(drive: &mut ModelledDrive) -> JobResult {
+    let mut fill = job(Rw::Write, Bytes::kib(128), 16, 1);
+    (fill.runtime, fill.amount) = (None, Some(drive.identity().capacity));
+    drive.run(&fill, &mut Unobserved).expect("a fill runs")
+}
+
+fn run(drive: &mut ModelledDrive, job: &Job) -> JobResult {
+    drive.run(job, &mut Unobserved).expect("a valid job runs")
+}
+
+fn close(got: f64, expected: f64, share: f64, what: &str) {
+    assert!((got / expected - 1.0).abs() <= share, "{what}: {got} against {expected}");
+}
+
+fn mean_ns(r: &JobResult) -> f64 {
+    r.latency().mean_ns().expect("samples")
+}
+
+#[test]
+fn one_seed_one_result() {
+    let once = |seed: u64| {
+        let mut d = drive(profile());
+        fill(&mut d);
+        let mut j = job(Rw::RandWrite, Bytes::kib(16), 4, 4);
+        j.seed = seed;
+        (run(&mut d, &j), run(&mut d, &Job { rw: Rw::RandRead, ..j }))
+    };
+    assert_eq!(once(5), once(5));
+    assert_ne!(once(5).1, once(6).1);
+}
+
+/// Programs in flight × program unit / tProg; a window of 8,000 I/Os resolves 1 %.
+#[test]
+fn writes_that_outrun_the_flash_run_at_the_program_ceiling() {
+    let p = profile();
+    let n = &p.parameters.nand;
+    let ceiling = f64::from(p.parameters.write.programs_in_flight.value) * n.program_unit.value.0 as f64
+        / n.program_time.value.as_secs_f64();
+    let mut d = drive(p);
+    close(fill(&mut d).bandwidth().expect("a rate").0, ceiling, 0.005, "fill");
+    fill(&mut d);
+    for (iodepth, numjobs) in [(1, 2), (4, 1), (32, 8)] {
+        let r = run(&mut d, &job(Rw::RandWrite, Bytes::kib(64), iodepth, numjobs));
+        close(r.bandwidth().expect("a rate").0, ceiling, 0.01, "64K random write into the free pool");
+    }
+}
+
+/// Host + command + flash + channel + link + overhead, exactly, with equal page types.
+#[test]
+fn one_outstanding_read_takes_the_sum_of_its_path() {
+    let mut p = profile();
+    p.parameters.nand.read_time_spread.value = 0.0;
+    let (n, c) = (p.parameters.nand.clone(), p.parameters.controller.clone());
+    let link = p.parameters.link.payload_rate.value;
+    let mut d = drive(p);
+    fill(&mut d);
+    let bytes = Bytes::kib(4);
+    let expected = host().submit_time.value.0
+        + c.command_time.value.0
+        + n.read_time.value.0
+        + n.channel_rate.value.time_for(bytes).0
+        + link.time_for(bytes).0
+        + c.read_overhead.value.0;
+    let r = run(&mut d, &job(Rw::RandRead, bytes, 1, 1));
+    close(mean_ns(&r), expected as f64, 0.0005, "4K read at 1/1");
+}
+
+/// Closed system of Q requests on N equal servers with fixed service time (interleaved memory):
+/// X = (N + Q − 1/2 − sqrt((N + Q − 1/2)² − 2NQ)) / tR. Everything but the dies made fast.
+#[test]
+fn random_reads_on_dies_follow_queueing_theory() {
+    let mut p = profile();
+    p.parameters.nand.read_time_spread.value = 0.0;
+    p.parameters.nand.channel_rate.value = BytesPerSecond(9e11);
+    p.parameters.link.payload_rate.value = BytesPerSecond(9e11);
+    p.parameters.controller.command_time.value = Nanos(1);
+    p.parameters.controller.read_overhead.value = Nanos(0);
+    let (dies, t_read) = (f64::from(p.parameters.nand.dies.value), p.parameters.nand.read_time.value.as_secs_f64());
+    let mut fast = host();
+    (fast.submit_time.value, fast.resubmit_gap.value) = (Nanos(0), Nanos(0));
+    let mut d = ModelledDrive::new(p, fast, None);
+    fill(&mut d);
+    for (iodepth, numjobs) in [(1, 8), (8, 8), (32, 8), (64, 16)] {
+        let q = f64::from(iodepth * numjobs);
+        let a = dies + q - 0.5;
+        let theory = (a - (a * a - 2.0 * dies * q).sqrt()) / t_read;
+        let r = run(&mut d, &job(Rw::RandRead, Bytes::kib(4), iodepth, numjobs));
+        close(r.iops().expect("a rate").0, theory, 0.01, "random reads");
+    }
+}
+
+#[test]
+fn littles_law_holds() {
+    let mut d = drive(profile());
+    fill(&mut d);
+    for (rw, bs, iodepth, numjobs) in [
+        (Rw::RandRead, 4, 1, 1),
+        (Rw::RandRead, 4, 32, 16),
+        (Rw::RandRead, 64, 32, 8),
+        (Rw::Read, 128, 64, 1),
+        (Rw::RandWrite, 64, 32, 8),
+        (Rw::RandRw, 64, 8, 8),
+    ] {
+        let r = run(&mut d, &job(rw, Bytes::kib(bs), iodepth, numjobs));
+        let little = r.iops().expect("a rate").0 * mean_ns(&r) / 1e9;
+        close(little, r.in_flight_mean.expect("integrated"), 0.01, &format!("{rw:?} {bs}K {iodepth}/{numjobs}"));
+        assert!(little <= f64::from(iodepth * numjobs) * 1.001);
+    }
+}
+
+/// A quarter of the default map: the same drive at four times the scale.
+#[test]
+fn results_do_not_move_with_the_scale() {
+    let at = |units_max: u64| {
+        let mut d = ModelledDrive::with_units_max(profile(), host(), None, units_max);
+        fill(&mut d);
+        fill(&mut d);
+        let mut steady = job(Rw::RandWrite, Bytes::kib(64), 32, 8);
+        // To twice the spare, so that the second job is garbage collection only.
+        (steady.runtime, steady.amount) = (None, Some(Bytes(d.nominal_spare().expect("known").0 * 4)));
+        run(&mut d, &steady);
+        let r = run(&mut d, &Job { seed: 12, ..steady });
+        let health = r.health.expect("a modelled drive has a log");
+        let wa = health.media_written.expect("known").0 as f64 / health.host_written.expect("known").0 as f64;
+        let read = run(&mut d, &job(Rw::RandRead, Bytes::kib(4), 32, 8));
+        (d.scale(), r.bandwidth().expect("a rate").0, wa, mean_ns(&read))
+    };
+    let (fine, coarse) = (at(1 << 24), at(1 << 22));
+    assert!(coarse.0 > fine.0 * 3, "the scales differ");
+    close(coarse.1, fine.1, 0.02, "steady 64K write");
+    close(coarse.2, fine.2, 0.02, "write amplification");
+    close(coarse.3, fine.3, 0.01, "4K read latency");
+    assert!(fine.2 > 4.0, "a steady state under random writes amplifies: {}", fine.2);
+}
+
+#[test]
+fn a_purged_drive_reads_without_flash() {
+    let mut d = drive(profile());
+    assert_eq!(d.purge().expect("a model can purge"), Purge::Purged);
+    let r = run(&mut d, &job(Rw::RandRead, Bytes::kib(4), 1, 1));
+    assert!(mean_ns(&r) < 10_000.0, "no tR in {} ns", mean_ns(&r));
+}
+
+#[test]
+fn small_writes_amplify_by_the_indirection_unit() {
+    let mut d = drive(profile());
+    fill(&mut d);
+    fill(&mut d);
+    let r = run(&mut d, &job(Rw::RandWrite, Bytes::kib(4), 1, 8));
+    let health = r.health.expect("a log");
+    let wa = health.media_written.expect("known").0 as f64 / health.host_written.expect("known").0 as f64;
+    // 32 KiB units, 4 KiB writes, free pool: 8, and up to 1 % of padding and data in flight.
+    close(wa, 8.0, 0.01, "write amplification");
+}
+
+#[test]
+fn a_stop_is_clean() {
+    struct Stops;
+    impl Observer for Stops {
+        fn progress(&mut self, _: &Progress) {}
+        fn stop_requested(&self) -> bool {
+            true
+        }
+    }
+    let mut d = drive(profile());
+    let mut long = job(Rw::RandRead, Bytes::kib(4), 32, 16);
+    long.interval_goal = Some(0.000_11);
+    let r = d.run(&long, &mut Stops).expect("a stop is a result");
+    assert_eq!((r.ended, d.origin()), (Ended::Interrupted, Origin::Modelled));
+}
+
+#[test]
+fn impossible_jobs_and_profiles_are_refused() {
+    let mut d = drive(profile());
+    let bad = Job { bs: Bytes(0), ..job(Rw::RandRead, Bytes::kib(4), 1, 1) };
+    assert!(d.run(&bad, &mut Unobserved).is_err());
+    let text = include_str!("../../../data/drives/r6060-122.toml");
+    let spare =
+        DriveProfile::parse(&text.replace("122.88TB\"", "134TB\""), "p.toml").expect_err("no spare").to_string();
+    assert!(spare.contains("below the 7") && spare.contains("use at most"), "{spare}");
+    let unit = DriveProfile::parse(
+        &text.replace("\"32KiB\", source = \"inferred\"", "\"24KiB\", source = \"inferred\""),
+        "p.toml",
+    );
+    assert!(unit.expect_err("24K unit").to_string().contains("power of two"));
+    let zero = DriveProfile::parse(&text.replace("value = \"70us\"", "value = \"0\""), "p.toml")
+        .expect_err("zero tR")
+        .to_string();
+    assert!(zero.contains("nand.read_time"), "{zero}");
+}
