@@ -1,1 +1,82 @@
-fn main() {}
+//! The developer's commands: `cargo xtask test`, `tidy`, `bench` and `golden`.
+//!
+//! It stands beside the flow, not in it: it runs cargo and the built binary and reads the tree as
+//! text. It must not link any crate of ours, so that it still works when one of them doesn't
+//! compile.
+
+// A command line tool of the developer: its output is what it prints.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod golden;
+mod run;
+mod test;
+mod tidy;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use workspace::Workspace;
+
+/// The developer's commands of flashlab.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+/// What a developer can ask for.
+#[derive(Subcommand)]
+enum Task {
+    /// Check everything: tidy, fmt, clippy, docs, tests with golden files, benchmarks, release
+    Test {
+        /// Also install chromium, for tests that look at the report in a browser
+        #[arg(long)]
+        browser: bool,
+    },
+    /// Check what the compiler doesn't: edges between crates, long functions, unsafe, links, data
+    Tidy,
+    /// Run a benchmark in full, or all of them
+    Bench {
+        /// The benchmark's name, as in its `[[bench]]`
+        name: Option<String>,
+        /// Arguments for the benchmark itself, after `--`
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Write the golden files anew; read the difference before it is committed
+    Golden,
+}
+
+/// The exit codes that clap doesn't already give (it ends with 2 on a usage error).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// Everything asked for was done and found good.
+    Done = 0,
+    /// A check failed.
+    Failed = 1,
+    /// What was asked for doesn't exist.
+    Usage = 2,
+    /// A program that the task needs could not be run, or a file not read.
+    World = 3,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let exit = perform(arguments.command).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        Exit::World
+    });
+    ExitCode::from(exit as u8)
+}
+
+fn perform(task: Task) -> anyhow::Result<Exit> {
+    let workspace = Workspace::load()?;
+    match task {
+        Task::Test { browser } => test::run(&workspace, browser),
+        Task::Tidy => tidy::run(&workspace),
+        Task::Bench { name, arguments } => bench::run(&workspace, name.as_deref(), &arguments),
+        Task::Golden => golden::run(&workspace),
+    }
+}
