@@ -28,7 +28,7 @@ impl PerByte {
     /// Time for `bytes`.
     #[inline]
     pub(crate) fn time(self, bytes: u64) -> Ps {
-        (u128::from(bytes) * u128::from(self.0) >> 16) as u64
+        ((u128::from(bytes) * u128::from(self.0)) >> 16) as u64
     }
 }
 

@@ -155,6 +155,7 @@ fn results_do_not_move_with_the_scale() {
         let mut d = ModelledDrive::with_units_max(profile(), host(), None, units_max);
         fill(&mut d);
         fill(&mut d);
+        let read = run(&mut d, &job(Rw::RandRead, Bytes::kib(4), 32, 8));
         let mut steady = job(Rw::RandWrite, Bytes::kib(64), 32, 8);
         // To twice the spare, so that the second job is garbage collection only.
         (steady.runtime, steady.amount) = (None, Some(Bytes(d.nominal_spare().expect("known").0 * 4)));
@@ -162,7 +163,6 @@ fn results_do_not_move_with_the_scale() {
         let r = run(&mut d, &Job { seed: 12, ..steady });
         let health = r.health.expect("a modelled drive has a log");
         let wa = health.media_written.expect("known").0 as f64 / health.host_written.expect("known").0 as f64;
-        let read = run(&mut d, &job(Rw::RandRead, Bytes::kib(4), 32, 8));
         (d.scale(), r.bandwidth().expect("a rate").0, wa, mean_ns(&read))
     };
     let (fine, coarse) = (at(1 << 24), at(1 << 22));
