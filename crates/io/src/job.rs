@@ -1,0 +1,435 @@
+//! Coordinating one job: starts its threads together, watches them, and merges what they counted.
+
+use crate::region::stride;
+use crate::series::SeriesBuilder;
+use crate::tally::{Counts, ErrorRecord, IntervalPart};
+use crate::target::{EngineChoice, OpenOptions};
+use crate::worker::{Clock, End, Message, Meter, Worker, stuck_kind};
+use flashlab_samples::{CpuTime, DirectionResult, Ended, ErrorCount, Granted, JobResult, JobShare, LatencyHistogram};
+use flashlab_spec::{Job, SpecError};
+use flashlab_target::{Observer, Progress, TargetError};
+use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How often progress is reported and a stop is asked for.
+const TICK_NS: u64 = 100_000_000;
+/// A thread that made no progress for this much longer than the deadline of one I/O is left behind:
+/// it sits in the kernel and can't count its own I/Os as stuck.
+const GRACE_NS: u64 = 2_000_000_000;
+/// Stack of a thread: the loop calls little, and 1,024 of them must fit.
+const STACK: usize = 256 * 1024;
+/// Buffers may take this share of the memory that is available, so that a test does not push the
+/// machine into reclaim while it measures.
+const MEMORY_SHARE: u64 = 2;
+
+/// One thread as the coordinator sees it.
+struct Thread {
+    meter: Arc<Meter>,
+    start: Option<Sender<Instant>>,
+    seen: u64,
+    seen_ns: u64,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Running,
+    Done(End, Box<Counts>),
+    /// Panicked, or left behind in the kernel.
+    Lost,
+}
+
+/// CPU time of this process at the edges of the measured window.
+struct Edges {
+    begin: Option<CpuTime>,
+    end: Option<CpuTime>,
+}
+
+/// A job with its threads set up.
+pub(crate) struct Run<'a> {
+    job: &'a Job,
+    path: &'a Path,
+    threads: Vec<Thread>,
+    messages: Receiver<Message>,
+    intervals: Receiver<IntervalPart>,
+    stop: Arc<AtomicBool>,
+    stuck_after: Nanos,
+    granted: Granted,
+    series: SeriesBuilder,
+    /// Errors that no thread could count itself.
+    errors: Vec<ErrorRecord>,
+    panic: Option<String>,
+    cpu: Edges,
+}
+
+impl<'a> Run<'a> {
+    /// Sets up the threads of a job that was admitted; they wait for the start.
+    ///
+    /// # Errors
+    /// [`TargetError`] if a thread, its buffers or its ring can't be had; then nothing was done.
+    pub(crate) fn new(
+        job: &'a Job,
+        file: &Arc<File>,
+        path: &'a Path,
+        options: OpenOptions,
+        stuck_after: Nanos,
+    ) -> Result<Self, TargetError> {
+        check_memory(job)?;
+        let (message_in, messages) = channel();
+        let (interval_in, intervals) = channel();
+        let mut run = Run {
+            job,
+            path,
+            threads: Vec::with_capacity(job.numjobs as usize),
+            messages,
+            intervals,
+            stop: Arc::new(AtomicBool::new(false)),
+            stuck_after,
+            granted: Granted::default(),
+            series: SeriesBuilder::default(),
+            errors: Vec::new(),
+            panic: None,
+            cpu: Edges { begin: None, end: None },
+        };
+        for index in 0..job.numjobs {
+            run.spawn(index, file, options.engine, &message_in, &interval_in)?;
+        }
+        drop((message_in, interval_in));
+        run.await_ready()?;
+        run.granted.engine = match options.engine {
+            EngineChoice::IoUring => "io_uring".to_owned(),
+            EngineChoice::Psync => "psync".to_owned(),
+        };
+        run.granted.direct = Some(options.direct);
+        if job.rw.writes() {
+            run.remark("no-fsync");
+        }
+        Ok(run)
+    }
+
+    /// Adds a word about what was in force.
+    pub(crate) fn remark(&mut self, text: &str) {
+        self.granted.features.push(text.to_owned());
+    }
+
+    fn spawn(
+        &mut self,
+        index: u32,
+        file: &Arc<File>,
+        engine: EngineChoice,
+        messages: &Sender<Message>,
+        intervals: &Sender<IntervalPart>,
+    ) -> Result<(), TargetError> {
+        let failed = |source: io::Error| TargetError::Io {
+            action: "starting threads on",
+            path: self.path.display().to_string(),
+            source,
+            remedy: "use a smaller numjobs, or raise `ulimit -u` and `ulimit -n`".into(),
+        };
+        let (start_in, start) = channel();
+        let meter = Arc::new(Meter::default());
+        let worker = Worker {
+            index,
+            job: self.job.clone(),
+            engine,
+            file: Arc::clone(file),
+            stop: Arc::clone(&self.stop),
+            meter: Arc::clone(&meter),
+            stuck_after_ns: self.stuck_after.0,
+            start,
+            messages: messages.clone(),
+            intervals: intervals.clone(),
+        };
+        let builder = std::thread::Builder::new().name(format!("job-{index}")).stack_size(STACK);
+        // Not joined: a thread that never leaves the kernel must not hold up the result. It owns all it uses.
+        builder.spawn(move || worker.work()).map_err(failed)?;
+        self.threads.push(Thread { meter, start: Some(start_in), seen: 0, seen_ns: 0, outcome: Outcome::Running });
+        Ok(())
+    }
+
+    /// Waits until every thread is set up. When this fails the start channels close, and all
+    /// threads end.
+    fn await_ready(&mut self) -> Result<(), TargetError> {
+        for _ in 0..self.threads.len() {
+            match self.messages.recv() {
+                Ok(Message::Ready(granted)) => {
+                    if self.granted.features.len() <= granted.features.len() {
+                        self.granted.features = granted.features;
+                    }
+                    let news = granted.refused.into_iter().filter(|r| !self.granted.refused.contains(r));
+                    let news: Vec<String> = news.collect();
+                    self.granted.refused.extend(news);
+                }
+                Ok(Message::Refused(e)) => return Err(e),
+                Ok(Message::Panicked(_, text)) => return Err(self.fault(&text)),
+                Ok(Message::Done(..)) | Err(_) => return Err(self.fault("a thread ended before the start")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts all threads together and runs them to the end.
+    ///
+    /// # Errors
+    /// [`TargetError::Io`] if a thread panicked, which is a fault of this program.
+    pub(crate) fn finish(mut self, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
+        let start = Instant::now();
+        let clock = Clock::from(start);
+        for thread in &mut self.threads {
+            // A thread that is gone has sent its reason, which is read below.
+            let _ = thread.start.take().map(|gate| gate.send(start));
+        }
+        let mut meter = Speedometer::default();
+        while self.threads.iter().any(|t| matches!(t.outcome, Outcome::Running)) {
+            let now = clock.now_ns();
+            self.mark_edges(now);
+            if now >= meter.tick_ns {
+                let progress = meter.progress(self.job, now, self.bytes());
+                observer.progress(&progress);
+                if observer.stop_requested() {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                self.leave_stuck_threads(now);
+            }
+            match self.messages.recv_timeout(self.nap(now, meter.tick_ns)) {
+                Ok(message) => self.hear(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                // All senders are gone, so no thread is running whatever it last said.
+                Err(RecvTimeoutError::Disconnected) => self.lose_running("a thread ended without a word"),
+            }
+            self.intervals.try_iter().for_each(|part| self.series.add(&part));
+        }
+        self.cpu.end = self.cpu.end.or_else(process_cpu);
+        self.intervals.try_iter().for_each(|part| self.series.add(&part));
+        match self.panic.take() {
+            Some(text) => Err(self.fault(&text)),
+            None => Ok(self.merge()),
+        }
+    }
+
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Done(index, end, counts) => {
+                self.threads[index as usize].outcome = Outcome::Done(end, counts);
+            }
+            Message::Panicked(index, text) => {
+                self.threads[index as usize].outcome = Outcome::Lost;
+                self.panic = Some(text);
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            Message::Ready(_) | Message::Refused(_) => unreachable!("all threads are set up"),
+        }
+    }
+
+    fn lose_running(&mut self, why: &str) {
+        for thread in self.threads.iter_mut().filter(|t| matches!(t.outcome, Outcome::Running)) {
+            thread.outcome = Outcome::Lost;
+            self.panic = Some(why.to_owned());
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.threads.iter().map(|t| t.meter.0.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Takes the process's CPU time when the measured window begins and ends.
+    fn mark_edges(&mut self, now: u64) {
+        if now >= self.job.ramp.0 && self.cpu.begin.is_none() {
+            self.cpu.begin = process_cpu();
+        }
+        if self.end_ns().is_some_and(|end| now >= end) && self.cpu.end.is_none() {
+            self.cpu.end = process_cpu();
+        }
+    }
+
+    fn end_ns(&self) -> Option<u64> {
+        self.job.runtime.map(|runtime| self.job.ramp.0.saturating_add(runtime.0))
+    }
+
+    /// How long to wait for a message: until the next tick or edge.
+    fn nap(&self, now: u64, tick_ns: u64) -> Duration {
+        let edges = [Some(tick_ns), Some(self.job.ramp.0), self.end_ns()];
+        let next = edges.into_iter().flatten().filter(|at| *at > now).min();
+        Duration::from_nanos(next.unwrap_or(now + TICK_NS) - now)
+    }
+
+    /// Gives up threads that the kernel does not give back.
+    fn leave_stuck_threads(&mut self, now: u64) {
+        for thread in self.threads.iter_mut().filter(|t| matches!(t.outcome, Outcome::Running)) {
+            let moved = thread.meter.0.load(Ordering::Relaxed);
+            if moved != thread.seen {
+                (thread.seen, thread.seen_ns) = (moved, now);
+            }
+            let age_ns = now - thread.seen_ns;
+            if age_ns > self.stuck_after.0.saturating_add(GRACE_NS) {
+                thread.outcome = Outcome::Lost;
+                let kind = stuck_kind(age_ns);
+                self.errors.push(ErrorRecord { kind, count: 1, first_offset: None, first_ns: now });
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn fault(&self, text: &str) -> TargetError {
+        TargetError::Io {
+            action: "running a job on",
+            path: self.path.display().to_string(),
+            source: io::Error::other(format!("a thread of the engine panicked: {text}")),
+            remedy: "this is a fault of flashlab; please report it with the command line".into(),
+        }
+    }
+
+    /// One result from what all threads counted.
+    fn merge(self) -> JobResult {
+        let mut read = DirectionResult::default();
+        let mut write = DirectionResult::default();
+        let (mut in_flight_ns, mut elapsed_ns) = (0u128, 0u64);
+        let mut records = self.errors;
+        let mut shares = Vec::with_capacity(self.threads.len());
+        let mut stopped = false;
+        for thread in self.threads {
+            let Outcome::Done(end, counts) = thread.outcome else {
+                shares.push(JobShare { ios: 0, lat_mean_ns: None });
+                continue;
+            };
+            stopped |= end == End::Stopped;
+            shares.push(share(&counts.read.0, &counts.write.0));
+            add(&mut read, &counts.read);
+            add(&mut write, &counts.write);
+            in_flight_ns += counts.in_flight_ns;
+            elapsed_ns = elapsed_ns.max(counts.elapsed_ns);
+            records.extend(counts.errors);
+        }
+        let errors = merge_errors(records);
+        let ended = match (errors.is_empty(), stopped) {
+            (false, _) => Ended::Failed,
+            (true, true) => Ended::Interrupted,
+            (true, false) => Ended::Completed,
+        };
+        let elapsed = Nanos(elapsed_ns);
+        JobResult {
+            elapsed,
+            ramp: self.job.ramp,
+            read,
+            write,
+            in_flight_mean: (elapsed_ns > 0).then(|| in_flight_ns as f64 / elapsed_ns as f64),
+            series: self.series.finish(elapsed),
+            shares,
+            granted: self.granted,
+            errors,
+            cpu: self.cpu.begin.zip(self.cpu.end).map(|(begin, end)| CpuTime {
+                user: end.user.saturating_sub(begin.user),
+                system: end.system.saturating_sub(begin.system),
+            }),
+            health: None,
+            ended,
+            scale: 1,
+            interval_share: None,
+        }
+    }
+}
+
+fn add(into: &mut DirectionResult, (histogram, bytes): &(LatencyHistogram, u64)) {
+    into.ios += histogram.count();
+    into.bytes = Bytes(into.bytes.0 + bytes);
+    into.lat.merge(histogram);
+}
+
+fn share(read: &LatencyHistogram, write: &LatencyHistogram) -> JobShare {
+    let ios = read.count() + write.count();
+    let sum = |h: &LatencyHistogram| h.mean_ns().unwrap_or(0.0) * h.count() as f64;
+    JobShare { ios, lat_mean_ns: (ios > 0).then(|| (sum(read) + sum(write)) / ios as f64) }
+}
+
+/// Sums by kind; the offset is that of the error that came first in time.
+fn merge_errors(mut records: Vec<ErrorRecord>) -> Vec<ErrorCount> {
+    records.sort_by_key(|record| record.first_ns);
+    let mut errors: Vec<ErrorCount> = Vec::new();
+    for record in records {
+        match errors.iter_mut().find(|e| e.kind == record.kind) {
+            Some(known) => known.count += record.count,
+            None => errors.push(ErrorCount {
+                kind: record.kind,
+                count: record.count,
+                first_offset: record.first_offset.map(Bytes),
+            }),
+        }
+    }
+    errors
+}
+
+/// User and system time of the whole process, the kernel's workers for it included.
+fn process_cpu() -> Option<CpuTime> {
+    // SAFETY: `usage` is plain data on this stack, and getrusage fills it.
+    let usage = unsafe {
+        let mut usage = std::mem::zeroed::<libc::rusage>();
+        (libc::getrusage(libc::RUSAGE_SELF, &mut usage) == 0).then_some(usage)
+    }?;
+    let time = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000);
+    Some(CpuTime { user: time(usage.ru_utime), system: time(usage.ru_stime) })
+}
+
+/// Refuses a job whose buffers alone would fill the memory.
+fn check_memory(job: &Job) -> Result<(), TargetError> {
+    let needed = u128::from(stride(job.bs)) * u128::from(job.outstanding());
+    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_memory(&text));
+    match available {
+        Some(Bytes(available)) if needed > u128::from(available / MEMORY_SHARE) => {
+            Err(TargetError::Spec(SpecError::Job {
+                workload: job.workload.clone(),
+                reason: format!(
+                    "the buffers of {} outstanding I/Os of {} do not fit half of the {} of memory available",
+                    job.outstanding(),
+                    job.bs,
+                    Bytes(available).iec()
+                ),
+                remedy: "use a smaller iodepth, numjobs or bs".into(),
+            }))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The line `MemAvailable` of /proc/meminfo.
+fn available_memory(text: &str) -> Option<Bytes> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok().map(Bytes::kib)
+}
+
+/// Turns byte counts into progress.
+#[derive(Debug, Default)]
+struct Speedometer {
+    tick_ns: u64,
+    last: Option<(u64, u64)>,
+}
+
+impl Speedometer {
+    fn progress(&mut self, job: &Job, now: u64, bytes: u64) -> Progress {
+        let rate = self.last.and_then(|(then, before)| Bytes(bytes.saturating_sub(before)).over(Nanos(now - then)));
+        self.last = Some((now, bytes));
+        self.tick_ns = now + TICK_NS;
+        let (by_time, by_bytes) = (time_left(job, now), bytes_left(job, bytes, rate));
+        let share = [by_time.map(|(s, _)| s), by_bytes.map(|(s, _)| s)].into_iter().flatten().reduce(f64::max);
+        let left = [by_time.map(|(_, l)| l), by_bytes.and_then(|(_, l)| l)].into_iter().flatten().min();
+        Progress { share, bytes: Bytes(bytes), rate, left }
+    }
+}
+
+/// Share done and time left of a job that ends by time.
+fn time_left(job: &Job, now: u64) -> Option<(f64, Nanos)> {
+    let whole = job.ramp + job.runtime?;
+    Some(((now as f64 / whole.0 as f64).min(1.0), whole.saturating_sub(Nanos(now))))
+}
+
+/// Share done and, at a known rate, time left of a job that ends by bytes.
+fn bytes_left(job: &Job, bytes: u64, rate: Option<BytesPerSecond>) -> Option<(f64, Option<Nanos>)> {
+    let amount = job.amount?;
+    let left = Bytes(amount.0.saturating_sub(bytes));
+    let moving = rate.filter(|rate| rate.0 > 0.0);
+    Some(((bytes as f64 / amount.0 as f64).min(1.0), moving.map(|rate| rate.time_for(left))))
+}
