@@ -14,6 +14,10 @@ use std::time::Duration;
 /// read takes: giving up would lose a step that may have run for hours.
 const BUSY_WAIT: Duration = Duration::from_secs(60);
 
+/// Smallest page of an SQLite file. A file with fewer bytes is none; SQLite itself takes a file of one
+/// byte for an empty one and would write over it.
+const SQLITE_PAGE_MIN: u64 = 512;
+
 /// Runs in one file.
 #[derive(Debug)]
 pub struct Store {
@@ -38,6 +42,7 @@ impl Store {
                 let reason = "the file or its file system is read-only";
                 return Err(StoreError::ReadOnly { path: path.to_owned(), reason });
             }
+            must_be_whole(&sql, path)?;
             migrate::bring_up_to_date(&mut sql, path, Blank::Fill, MIGRATIONS)?;
             Ok(sql)
         });
@@ -64,6 +69,7 @@ impl Store {
             Some(_) => {}
         }
         let mut sql = connect(path, OpenFlags::empty())?;
+        must_be_whole(&sql, path)?;
         migrate::bring_up_to_date(&mut sql, path, Blank::Refuse, MIGRATIONS)?;
         Ok(Store { sql, path: path.to_owned() })
     }
@@ -87,7 +93,13 @@ fn look(path: &Path) -> Result<Option<u64>, StoreError> {
     };
     let kind = found.file_type();
     let what = if kind.is_file() {
-        return Ok(Some(found.len()));
+        return match found.len() {
+            length @ 1..SQLITE_PAGE_MIN => {
+                let reason = format!("it holds {length} bytes, too few for an SQLite file");
+                Err(StoreError::NotAStore { path: path.to_owned(), reason })
+            }
+            length => Ok(Some(length)),
+        };
     } else if kind.is_dir() {
         "folder"
     } else if kind.is_block_device() {
@@ -144,6 +156,32 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StoreError> {
         Ok(sql)
     };
     set_up().map_err(|fault| fault.at(path))
+}
+
+/// Fails for a file that ends before its last page does. SQLite notices whole pages that are missing
+/// and reads the missing part of a page as zeros.
+fn must_be_whole(sql: &Connection, path: &Path) -> Result<(), StoreError> {
+    let compare = || -> Result<Option<(u64, u64)>, Fault> {
+        // Inside a read transaction nobody changes the length, and what a killed process left half
+        // written has been undone.
+        let transaction = sql.unchecked_transaction()?;
+        let pages: u32 = transaction.pragma_query_value(None, "page_count", |row| row.get(0))?;
+        let page: u32 = transaction.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let mode: String = transaction.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+        if mode == "wal" {
+            // Converted by another tool and in use there: the last pages may be in the log.
+            return Ok(None);
+        }
+        let found = fs::metadata(path).map_err(|source| StoreError::Unreachable { path: path.to_owned(), source })?;
+        Ok(Some((found.len(), u64::from(pages) * u64::from(page))))
+    };
+    match compare().map_err(|fault| fault.at(path))? {
+        Some((length, needed)) if length < needed => {
+            let reason = format!("it ends after {length} of {needed} bytes");
+            Err(StoreError::Damaged { path: path.to_owned(), reason })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Why SQLite could not open a path that is a file or lies in a folder that exists.

@@ -108,9 +108,9 @@ mod tests {
         sql.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version")
     }
 
-    fn at_version_1(path: &Path) -> Connection {
+    fn at_this_version(path: &Path) -> Connection {
         let mut sql = Connection::open(path).expect("open");
-        bring_up_to_date(&mut sql, path, Blank::Fill, MIGRATIONS).expect("first layout");
+        bring_up_to_date(&mut sql, path, Blank::Fill, MIGRATIONS).expect("a new store");
         sql
     }
 
@@ -118,7 +118,7 @@ mod tests {
     fn a_later_layout_is_one_more_entry() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("s.db");
-        let mut sql = at_version_1(&path);
+        let mut sql = at_this_version(&path);
         assert_eq!(version(&sql), MIGRATIONS.len() as i64);
         let later: Vec<&str> = MIGRATIONS.iter().copied().chain([NEXT]).collect();
         bring_up_to_date(&mut sql, &path, Blank::Refuse, &later).expect("migrated");
@@ -127,7 +127,11 @@ mod tests {
         // And again: nothing to do. The program before it refuses the file.
         bring_up_to_date(&mut sql, &path, Blank::Refuse, &later).expect("up to date");
         let error = bring_up_to_date(&mut sql, &path, Blank::Fill, MIGRATIONS).expect_err("newer");
-        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error}");
+        let known_now = MIGRATIONS.len() as i64;
+        assert!(
+            matches!(error, StoreError::Newer { found, known, .. } if found == known_now + 1 && known == known_now),
+            "{error}"
+        );
         assert!(error.to_string().contains("made by a newer flashlab"), "{error}");
     }
 
@@ -135,11 +139,11 @@ mod tests {
     fn a_migration_that_fails_half_way_changes_nothing() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("s.db");
-        let mut sql = at_version_1(&path);
+        let mut sql = at_this_version(&path);
         let broken = format!("{NEXT} SELECT nonsense FROM nowhere;");
         let later: Vec<&str> = MIGRATIONS.iter().copied().chain([broken.as_str()]).collect();
         assert!(bring_up_to_date(&mut sql, &path, Blank::Refuse, &later).is_err());
-        assert_eq!(version(&sql), 1);
+        assert_eq!(version(&sql), MIGRATIONS.len() as i64);
         assert!(sql.execute("UPDATE runs SET note = 'x'", []).is_err(), "the column must not be there");
     }
 
@@ -147,12 +151,12 @@ mod tests {
     fn an_older_file_that_may_not_be_written_is_refused() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("s.db");
-        drop(at_version_1(&path));
+        drop(at_this_version(&path));
         let mut sql =
             Connection::open_with_flags(&path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).expect("read-only");
         let later: Vec<&str> = MIGRATIONS.iter().copied().chain([NEXT]).collect();
         let error = bring_up_to_date(&mut sql, &path, Blank::Refuse, &later).expect_err("older");
-        assert!(matches!(error, StoreError::Older { found: 1, known: 2, .. }), "{error}");
+        assert!(matches!(error, StoreError::Older { .. }), "{error}");
     }
 
     #[test]
