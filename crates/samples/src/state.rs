@@ -15,6 +15,9 @@ pub enum Condition {
     Written,
     /// The whole region was filled sequentially; writes still go to the free pool the fill left.
     AfterFill,
+    /// Random writes agree over the last rounds, but too little was written, or too little is known
+    /// of the target, to say that garbage collection is under way.
+    Flat,
     /// Random writes have reached garbage-collection steady state by the named rule.
     GcSteady,
     /// Random writes went on, the rule for steady state was not met.
@@ -31,6 +34,7 @@ impl Condition {
             Condition::Purged => "purged",
             Condition::Written => "written",
             Condition::AfterFill => "after-fill",
+            Condition::Flat => "flat",
             Condition::GcSteady => "gc-steady",
             Condition::NotSteady => "not-steady",
             Condition::CheckpointFill => "checkpoint-fill",
@@ -46,6 +50,7 @@ impl Condition {
             Condition::AfterFill => {
                 "after sequential fills: writes go to the free pool, garbage collection has not begun"
             }
+            Condition::Flat => "flat over the last rounds; whether garbage collection is under way is not known",
             Condition::GcSteady => "garbage-collection steady state",
             Condition::NotSteady => "written at random, steady state not reached",
             Condition::CheckpointFill => "filled by checkpoints",

@@ -1,0 +1,323 @@
+//! A suite resolved against a target: every step with its job, what it writes and how long it takes.
+
+use crate::LabError;
+use flashlab_samples::{Origin, TargetKind};
+use flashlab_spec::{
+    FillStep, Job, Region, RoundLength, Rw, SpecError, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep,
+};
+use flashlab_target::Target;
+use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use flashlab_workload::named_seed;
+
+/// Steps of a plan at most: a suite that expands to more is a slip.
+const STEPS_MAX: usize = 10_000;
+
+/// What a plan needs to know of a target; nothing is touched to learn it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetFacts {
+    /// `drive_id` in results.
+    pub id: String,
+    /// File, loop device, drive or model.
+    pub kind: TargetKind,
+    /// Measured or modelled.
+    pub origin: Origin,
+    /// Size in bytes.
+    pub capacity: Bytes,
+    /// Smallest addressable unit.
+    pub logical_block: Bytes,
+    /// Space beyond the user capacity, where it is known.
+    pub nominal_spare: Option<Bytes>,
+    /// Expected rate of writes and its ground.
+    pub write_rate: (BytesPerSecond, &'static str),
+    /// Expected rate of reads and its ground.
+    pub read_rate: (BytesPerSecond, &'static str),
+}
+
+impl TargetFacts {
+    /// Of an open target.
+    pub fn of(target: &dyn Target) -> Self {
+        let identity = target.identity();
+        TargetFacts {
+            id: identity.id.clone(),
+            kind: identity.kind,
+            origin: target.origin(),
+            capacity: identity.capacity,
+            logical_block: identity.logical_block,
+            nominal_spare: target.nominal_spare(),
+            write_rate: target.expected_rate(true),
+            read_rate: target.expected_rate(false),
+        }
+    }
+}
+
+/// What the user changes in a suite.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlanOptions {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Use this much of the target instead of what the suite says.
+    pub size: Option<Bytes>,
+    /// Run each point (and each timed round) for this long instead of what the suite says.
+    pub runtime: Option<Nanos>,
+}
+
+/// A suite against a target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The suite, with the user's changes.
+    pub suite: Suite,
+    /// The target.
+    pub target: TargetFacts,
+    /// The part of the target that is used.
+    pub region: Region,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The steps in their order.
+    pub steps: Vec<PlannedStep>,
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedStep {
+    /// For people.
+    pub title: String,
+    /// What is done.
+    pub kind: StepKind,
+    /// What it will write and how long it will take.
+    pub estimate: Estimate,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepKind {
+    /// Purge the target.
+    Purge,
+    /// Fill the region; reported under the job's workload name as this pass, where it has a number.
+    Fill {
+        /// The job.
+        job: Job,
+        /// Number of the fill in this plan, from 1; `None` if the suite named the workload.
+        pass: Option<u32>,
+    },
+    /// One point of a sweep.
+    Point {
+        /// The job.
+        job: Job,
+    },
+    /// Rounds until steady.
+    Steady {
+        /// The job of a round.
+        job: Job,
+        /// When it is steady.
+        rule: SteadyRule,
+        /// Written before the first round.
+        lead_in: Option<Bytes>,
+    },
+}
+
+/// Bytes and time of a step; exact where the step is bounded by them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Bytes written, at most.
+    pub writes: Bytes,
+    /// Whether `writes` is what will be written, rather than the expected rate times the time.
+    pub writes_exact: bool,
+    /// Time taken by the target, at most; a modelled drive computes it in less.
+    pub time: Nanos,
+    /// Whether `time` is what it will take, rather than the bytes at the expected rate.
+    pub time_exact: bool,
+}
+
+/// Resolves `suite` against a target.
+///
+/// # Errors
+/// [`LabError::Spec`] if a job can't run on the target or the region is too small.
+pub fn plan(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Result<Plan, LabError> {
+    let region = region(suite, target, options)?;
+    let mut planner = Planner { suite, target, options, region, steps: Vec::new(), fills: 0 };
+    for step in &suite.steps {
+        match step {
+            SuiteStep::Purge => planner.purge(),
+            SuiteStep::Fill(fill) => planner.fill(fill)?,
+            SuiteStep::Sweep(sweep) => planner.sweep(sweep)?,
+            SuiteStep::Steady(steady) => planner.steady(steady)?,
+        }
+    }
+    let steps = planner.steps;
+    if steps.len() > STEPS_MAX {
+        return Err(SpecError::Job {
+            workload: suite.id.clone(),
+            reason: format!("the suite expands to {} steps", steps.len()),
+            remedy: format!("use at most {STEPS_MAX}"),
+        }
+        .into());
+    }
+    Ok(Plan { suite: suite.clone(), target: target.clone(), region, seed: options.seed, steps })
+}
+
+/// The part of the target that is used: all of a modelled drive; of a real one what was asked for or
+/// the suite allows, in whole blocks of the largest transfer.
+fn region(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Result<Region, SpecError> {
+    if target.origin == Origin::Modelled && options.size.is_none() {
+        return Ok(Region { offset: Bytes(0), length: target.capacity });
+    }
+    let largest = suite.steps.iter().map(block_of).max().unwrap_or(Bytes(1)).max(Bytes(1));
+    let wanted = options.size.or(suite.region_max).unwrap_or(target.capacity).min(target.capacity);
+    let length = Bytes(wanted.0 / largest.0 * largest.0);
+    // A region of a few blocks is a cache test; 64 blocks is the least that still spreads offsets.
+    let needed = Bytes(largest.0 * 64);
+    if length < needed {
+        return Err(SpecError::TooSmall { workload: format!("suite {}", suite.id), needed, have: wanted });
+    }
+    Ok(Region { offset: Bytes(0), length })
+}
+
+fn block_of(step: &SuiteStep) -> Bytes {
+    match step {
+        SuiteStep::Purge => Bytes(0),
+        SuiteStep::Fill(f) => f.bs,
+        SuiteStep::Sweep(s) => s.bs,
+        SuiteStep::Steady(s) => s.bs,
+    }
+}
+
+struct Planner<'a> {
+    suite: &'a Suite,
+    target: &'a TargetFacts,
+    options: &'a PlanOptions,
+    region: Region,
+    steps: Vec<PlannedStep>,
+    fills: u32,
+}
+
+impl Planner<'_> {
+    fn purge(&mut self) {
+        let estimate = Estimate { writes: Bytes(0), writes_exact: true, time: Nanos::ZERO, time_exact: false };
+        self.steps.push(PlannedStep { title: "purge".into(), kind: StepKind::Purge, estimate });
+    }
+
+    fn fill(&mut self, fill: &FillStep) -> Result<(), SpecError> {
+        for _ in 0..fill.passes {
+            self.fills += 1;
+            let named = fill.workload.clone();
+            let pass = named.is_none().then_some(self.fills);
+            let mut job = self.job(
+                named.unwrap_or_else(|| format!("fill-{}", fill.bs.block_name())),
+                Rw::Write,
+                fill.bs,
+                (fill.iodepth, 1),
+            );
+            job.amount = Some(self.region.length);
+            let title = format!("{}: sequential fill, {} KiB, iodepth {}", job.workload, job.bs.0 >> 10, job.iodepth);
+            self.push(title, StepKind::Fill { job, pass }, None)?;
+        }
+        Ok(())
+    }
+
+    fn sweep(&mut self, sweep: &SweepStep) -> Result<(), SpecError> {
+        for iodepth in &sweep.iodepth {
+            for numjobs in &sweep.numjobs {
+                let mut job = self.job(sweep.workload.clone(), sweep.rw, sweep.bs, (*iodepth, *numjobs));
+                job.rwmixread = sweep.rwmixread;
+                job.runtime = Some(self.options.runtime.unwrap_or(sweep.runtime));
+                job.ramp = sweep.ramp;
+                job.interval_goal = sweep.interval_goal;
+                let title = format!("{} iodepth {iodepth}, numjobs {numjobs}", sweep.workload);
+                self.push(title, StepKind::Point { job }, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn steady(&mut self, steady: &SteadyStep) -> Result<(), SpecError> {
+        let mut job = self.job(steady.workload.clone(), steady.rw, steady.bs, (steady.iodepth, steady.numjobs));
+        match steady.round {
+            RoundLength::Time(time) => job.runtime = Some(self.options.runtime.unwrap_or(time)),
+            RoundLength::CapacityShare(share) => {
+                let blocks = (self.region.length.0 as f64 * share / job.bs.0 as f64).ceil() as u64;
+                job.amount = Some(Bytes(blocks.max(1) * job.bs.0));
+            }
+        }
+        let lead_in = steady.lead_in_spare.then_some(self.target.nominal_spare).flatten();
+        let title = format!(
+            "{} iodepth {}, numjobs {}: rounds until steady, at most {}",
+            steady.workload, steady.iodepth, steady.numjobs, steady.rule.rounds_max
+        );
+        self.push(title, StepKind::Steady { job, rule: steady.rule, lead_in }, lead_in)
+    }
+
+    fn job(&self, workload: String, rw: Rw, bs: Bytes, (iodepth, numjobs): (u32, u32)) -> Job {
+        Job {
+            workload,
+            rw,
+            rwmixread: 0,
+            bs,
+            iodepth,
+            numjobs,
+            region: self.region,
+            runtime: None,
+            amount: None,
+            ramp: Nanos::ZERO,
+            interval_goal: None,
+            // Each step has a stream of its own: equal streams would write the same blocks again.
+            seed: named_seed(self.options.seed, &self.suite.id, self.steps.len() as u64),
+        }
+    }
+
+    fn push(&mut self, title: String, kind: StepKind, lead_in: Option<Bytes>) -> Result<(), SpecError> {
+        let (job, repeats) = match &kind {
+            StepKind::Purge => unreachable!("a purge has no job"),
+            StepKind::Fill { job, .. } | StepKind::Point { job } => (job, 1),
+            StepKind::Steady { job, rule, .. } => (job, u64::from(rule.rounds_max)),
+        };
+        job.validate(self.target.logical_block, self.target.capacity)?;
+        let mut estimate = self.estimate(job, repeats);
+        if let Some(lead_in) = lead_in {
+            estimate.writes.0 += lead_in.0;
+            estimate.time += self.target.write_rate.0.time_for(lead_in);
+            estimate.time_exact = false;
+        }
+        self.steps.push(PlannedStep { title, kind, estimate });
+        Ok(())
+    }
+
+    fn estimate(&self, job: &Job, repeats: u64) -> Estimate {
+        let rate = if job.rw.writes() { self.target.write_rate.0 } else { self.target.read_rate.0 };
+        let times = |n: u64| n.saturating_mul(repeats);
+        let (time, bytes) = match (job.runtime, job.amount) {
+            (Some(time), _) => {
+                let whole = Nanos(times(time.0 + job.ramp.0));
+                (whole, Bytes((rate.0 * whole.as_secs_f64()) as u64))
+            }
+            (None, amount) => {
+                let bytes = Bytes(times(amount.unwrap_or_default().0));
+                (rate.time_for(bytes), bytes)
+            }
+        };
+        Estimate {
+            writes: if job.rw.writes() { bytes } else { Bytes(0) },
+            writes_exact: job.amount.is_some() || !job.rw.writes(),
+            time,
+            time_exact: job.runtime.is_some(),
+        }
+    }
+}
+
+impl Plan {
+    /// All steps together.
+    pub fn total(&self) -> Estimate {
+        let mut total = Estimate { writes: Bytes(0), writes_exact: true, time: Nanos::ZERO, time_exact: true };
+        for step in &self.steps {
+            total.writes.0 = total.writes.0.saturating_add(step.estimate.writes.0);
+            total.time += step.estimate.time;
+            total.writes_exact &= step.estimate.writes_exact;
+            total.time_exact &= step.estimate.time_exact;
+        }
+        total
+    }
+
+    /// Whether any step writes.
+    pub fn writes(&self) -> bool {
+        self.steps.iter().any(|s| s.estimate.writes > Bytes(0) || s.kind == StepKind::Purge)
+    }
+}

@@ -1,0 +1,332 @@
+//! Running a plan: one step after another, each kept before the next begins.
+
+use crate::plan::{Plan, PlannedStep, StepKind};
+use crate::{LabError, steady};
+use flashlab_analysis::{SteadyVerdict, figures, judge_steady, remarks};
+use flashlab_samples::{
+    Condition, Coordinates, DriveState, Ended, JobResult, Metric, MetricName, PointResult, Provenance,
+};
+use flashlab_spec::{Job, SteadyRule};
+use flashlab_target::{Journal, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, Target};
+use flashlab_units::{Bytes, Nanos};
+use flashlab_workload::named_seed;
+use std::time::Instant;
+
+/// Fills after which a target counts as preconditioned.
+const FILLS_OF_A_PRECONDITION: u32 = 2;
+
+/// Who watches a run.
+pub trait RunObserver: Observer {
+    /// Step `index` (from 0) of `of` begins; `round` counts from 1 inside a steady-state step.
+    fn step_begins(&mut self, index: u32, of: u32, round: u32, title: &str);
+    /// It is kept.
+    fn step_kept(&mut self, outcome: &StepOutcome);
+}
+
+/// What became of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// Its number in the journal.
+    pub run: RunId,
+    /// How it ended.
+    pub end: RunEnd,
+    /// Whether every steady-state step reached a steady state.
+    pub steady_reached: bool,
+}
+
+/// Runs `plan` on `target` and keeps every finished step in `journal` before the next begins. A stop
+/// drops the step in progress and keeps the others; an I/O error ends the run.
+///
+/// # Errors
+/// When nothing can be kept or the target gives no result. The run is then closed as failed.
+pub fn run_plan(
+    plan: &Plan,
+    target: &mut dyn Target,
+    journal: &mut dyn Journal,
+    provenance: &Provenance,
+    observer: &mut dyn RunObserver,
+) -> Result<Finished, LabError> {
+    let header =
+        RunHeader { suite: plan.suite.clone(), provenance: provenance.clone(), steps: plan.steps.len() as u32 };
+    let run = journal.begin_run(&header)?;
+    let mut runner = Runner {
+        plan,
+        target,
+        journal,
+        observer,
+        run,
+        state: provenance.state_before,
+        drive_id: provenance.target.id.clone(),
+        steady_reached: true,
+    };
+    match runner.all_steps() {
+        Ok(end) => {
+            let steady_reached = runner.steady_reached;
+            journal.end_run(run, &end)?;
+            Ok(Finished { run, end, steady_reached })
+        }
+        Err(error) => {
+            // The error that stopped the run is the one to report, whether or not closing works.
+            let _ = journal.end_run(run, &RunEnd::Failed(error.to_string()));
+            Err(error)
+        }
+    }
+}
+
+/// How a step ended.
+enum StepEnd {
+    Done,
+    Stopped,
+    Failed(String),
+}
+
+struct Runner<'a> {
+    plan: &'a Plan,
+    target: &'a mut dyn Target,
+    journal: &'a mut dyn Journal,
+    observer: &'a mut dyn RunObserver,
+    run: RunId,
+    state: DriveState,
+    drive_id: String,
+    steady_reached: bool,
+}
+
+impl Runner<'_> {
+    fn all_steps(&mut self) -> Result<RunEnd, LabError> {
+        let plan = self.plan;
+        for (index, step) in plan.steps.iter().enumerate() {
+            if self.observer.stop_requested() {
+                return Ok(RunEnd::Interrupted);
+            }
+            let index = index as u32;
+            let end = match &step.kind {
+                StepKind::Purge => self.purge(index, step)?,
+                StepKind::Fill { job, pass } => self.fill(index, step, job, *pass)?,
+                StepKind::Point { job } => self.point(index, step, job)?,
+                StepKind::Steady { job, rule, lead_in } => self.steady(index, step, job, rule, *lead_in)?,
+            };
+            match end {
+                StepEnd::Done => {}
+                StepEnd::Stopped => return Ok(RunEnd::Interrupted),
+                StepEnd::Failed(reason) => {
+                    return Ok(RunEnd::Failed(format!("step {} ({}): {reason}", index + 1, step.title)));
+                }
+            }
+        }
+        Ok(RunEnd::Done)
+    }
+
+    fn begin(&mut self, index: u32, round: u32, title: &str, job: Option<&Job>) -> Result<StepHeader, LabError> {
+        let header = StepHeader { index, round, title: title.to_owned(), job: job.cloned() };
+        self.journal.begin_step(self.run, &header)?;
+        self.observer.step_begins(index, self.plan.steps.len() as u32, round, title);
+        Ok(header)
+    }
+
+    fn keep(&mut self, header: &StepHeader, outcome: &StepOutcome) -> Result<(), LabError> {
+        self.journal.commit_step(self.run, header, outcome)?;
+        self.observer.step_kept(outcome);
+        Ok(())
+    }
+
+    fn purge(&mut self, index: u32, step: &PlannedStep) -> Result<StepEnd, LabError> {
+        let header = self.begin(index, 0, &step.title, None)?;
+        let started = Instant::now();
+        let purged = self.target.purge().map_err(|source| failed(index, step, source))?;
+        let remarks = match purged {
+            Purge::Purged => {
+                self.state = DriveState { condition: Condition::Purged, fills: 0, last_fill_bs: None };
+                Vec::new()
+            }
+            Purge::NotAvailable(reason) => vec![format!("not purged: {reason}")],
+        };
+        let outcome = StepOutcome { points: vec![], state_after: self.state, remarks, wall: since(started) };
+        self.keep(&header, &outcome)?;
+        Ok(StepEnd::Done)
+    }
+
+    fn fill(&mut self, index: u32, step: &PlannedStep, job: &Job, pass: Option<u32>) -> Result<StepEnd, LabError> {
+        let header = self.begin(index, 0, &step.title, Some(job))?;
+        let started = Instant::now();
+        let result = self.run_job(index, step, job)?;
+        if let Some(end) = self.not_clean(&header, job, &result, started)? {
+            return Ok(end);
+        }
+        let mut point = self.result_point(job, pass, self.state.condition, &result);
+        let seconds = result.elapsed.as_secs_f64() * result.scale as f64;
+        push_sorted(&mut point.metrics, MetricName::Seconds, seconds, result.ios());
+        let fills = self.state.fills + 1;
+        let condition = if fills >= FILLS_OF_A_PRECONDITION { Condition::AfterFill } else { Condition::Written };
+        self.state = DriveState { condition, fills, last_fill_bs: Some(job.bs) };
+        let outcome =
+            StepOutcome { points: vec![point], state_after: self.state, remarks: vec![], wall: since(started) };
+        self.keep(&header, &outcome)?;
+        Ok(StepEnd::Done)
+    }
+
+    fn point(&mut self, index: u32, step: &PlannedStep, job: &Job) -> Result<StepEnd, LabError> {
+        let header = self.begin(index, 0, &step.title, Some(job))?;
+        let started = Instant::now();
+        let result = self.run_job(index, step, job)?;
+        if let Some(end) = self.not_clean(&header, job, &result, started)? {
+            return Ok(end);
+        }
+        let point = self.result_point(job, None, self.state.condition, &result);
+        let outcome =
+            StepOutcome { points: vec![point], state_after: self.state, remarks: vec![], wall: since(started) };
+        self.keep(&header, &outcome)?;
+        Ok(StepEnd::Done)
+    }
+
+    fn steady(
+        &mut self,
+        index: u32,
+        step: &PlannedStep,
+        job: &Job,
+        rule: &SteadyRule,
+        lead_in: Option<Bytes>,
+    ) -> Result<StepEnd, LabError> {
+        if let Some(amount) = lead_in
+            && let Some(end) = self.lead_in(index, step, job, amount)?
+        {
+            return Ok(end);
+        }
+        let (mut rounds, mut rates): (Vec<JobResult>, Vec<f64>) = (Vec::new(), Vec::new());
+        for round in 1..=rule.rounds_max {
+            let title = format!("{} iodepth {}, numjobs {}, round {round}", job.workload, job.iodepth, job.numjobs);
+            let job = Job { seed: named_seed(job.seed, "round", u64::from(round)), ..job.clone() };
+            let header = self.begin(index, round, &title, Some(&job))?;
+            let started = Instant::now();
+            let result = self.run_job(index, step, &job)?;
+            if let Some(end) = self.not_clean(&header, &job, &result, started)? {
+                return Ok(end);
+            }
+            rates.push(result.bandwidth().map_or(0.0, |b| b.0));
+            let verdict = judge_steady(&rates, rule);
+            self.state.condition = steady::condition(&verdict, lead_in.is_some(), self.target.origin());
+            let mut points = vec![self.result_point(&job, Some(round), self.state.condition, &result)];
+            rounds.push(result);
+            let mut said = Vec::new();
+            let over = match verdict {
+                SteadyVerdict::NotYet(_) => false,
+                SteadyVerdict::Steady(window) | SteadyVerdict::NotReached(window) => {
+                    let steady = matches!(verdict, SteadyVerdict::Steady(_));
+                    self.steady_reached &= steady;
+                    let sentence = steady::sentence(&window, steady, rounds.len());
+                    let in_window = &rounds[window.first_round as usize - 1..];
+                    let mut point = self.result_point(&job, None, self.state.condition, &rounds[rounds.len() - 1]);
+                    point.metrics = steady::window_figures(in_window);
+                    point.job = None;
+                    point.remarks = vec![sentence.clone()];
+                    points.push(point);
+                    said.push(sentence);
+                    true
+                }
+            };
+            let outcome = StepOutcome { points, state_after: self.state, remarks: said, wall: since(started) };
+            self.keep(&header, &outcome)?;
+            if over {
+                break;
+            }
+            if self.observer.stop_requested() {
+                return Ok(StepEnd::Stopped);
+            }
+        }
+        Ok(StepEnd::Done)
+    }
+
+    /// Writes the nominal spare at random before the first round; kept as a step without results.
+    fn lead_in(
+        &mut self,
+        index: u32,
+        step: &PlannedStep,
+        job: &Job,
+        amount: Bytes,
+    ) -> Result<Option<StepEnd>, LabError> {
+        let amount = Bytes(amount.0.div_ceil(job.bs.0) * job.bs.0);
+        let lead = Job { runtime: None, amount: Some(amount), seed: named_seed(job.seed, "lead-in", 0), ..job.clone() };
+        let title = format!("{}: writing the nominal spare of {} first", job.workload, amount.si());
+        let header = self.begin(index, 0, &title, Some(&lead))?;
+        let started = Instant::now();
+        let result = self.run_job(index, step, &lead)?;
+        if let Some(end) = self.not_clean(&header, &lead, &result, started)? {
+            return Ok(Some(end));
+        }
+        self.state.condition = Condition::NotSteady;
+        let outcome = StepOutcome { points: vec![], state_after: self.state, remarks: vec![], wall: since(started) };
+        self.keep(&header, &outcome)?;
+        Ok(None)
+    }
+
+    fn run_job(&mut self, index: u32, step: &PlannedStep, job: &Job) -> Result<JobResult, LabError> {
+        self.target.run(job, &mut AsObserver(self.observer)).map_err(|source| failed(index, step, source))
+    }
+
+    /// A stopped job is dropped. A job with errors is kept with its remarks and without figures, and
+    /// ends the run.
+    fn not_clean(
+        &mut self,
+        header: &StepHeader,
+        job: &Job,
+        result: &JobResult,
+        started: Instant,
+    ) -> Result<Option<StepEnd>, LabError> {
+        if result.ended == Ended::Interrupted {
+            return Ok(Some(StepEnd::Stopped));
+        }
+        if result.is_clean() {
+            return Ok(None);
+        }
+        let mut point = self.result_point(job, None, self.state.condition, result);
+        point.metrics.clear();
+        let said = point.remarks.clone();
+        let outcome =
+            StepOutcome { points: vec![point], state_after: self.state, remarks: said.clone(), wall: since(started) };
+        self.keep(header, &outcome)?;
+        Ok(Some(StepEnd::Failed(said.join("; "))))
+    }
+
+    fn result_point(&self, job: &Job, pass: Option<u32>, condition: Condition, result: &JobResult) -> PointResult {
+        PointResult {
+            at: Coordinates {
+                drive_id: self.drive_id.clone(),
+                suite: self.plan.suite.id.clone(),
+                workload: job.workload.clone(),
+                iodepth: Some(job.iodepth),
+                numjobs: Some(job.numjobs),
+                threads: None,
+                pass,
+            },
+            state: DriveState { condition, ..self.state },
+            origin: self.target.origin(),
+            metrics: figures(result),
+            job: Some(result.clone()),
+            remarks: remarks(result, condition),
+        }
+    }
+}
+
+/// The observer of a run as the observer of one of its jobs.
+struct AsObserver<'a>(&'a mut dyn RunObserver);
+
+impl Observer for AsObserver<'_> {
+    fn progress(&mut self, progress: &flashlab_target::Progress) {
+        self.0.progress(progress);
+    }
+    fn stop_requested(&self) -> bool {
+        self.0.stop_requested()
+    }
+}
+
+fn failed(index: u32, step: &PlannedStep, source: flashlab_target::TargetError) -> LabError {
+    LabError::Target { step: index + 1, title: step.title.clone(), source }
+}
+
+fn since(started: Instant) -> Nanos {
+    Nanos::from_duration(started.elapsed())
+}
+
+fn push_sorted(metrics: &mut Vec<Metric>, name: MetricName, value: f64, samples: u64) {
+    metrics.push(Metric { name, value, interval: None, samples });
+    metrics.sort_by_key(|m| m.name);
+}
