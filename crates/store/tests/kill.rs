@@ -190,3 +190,25 @@ fn two_runs_and_a_reader_share_one_store() {
         assert_eq!((brief.status, brief.steps_done, brief.current), (RunStatus::Done, STEPS, None));
     }
 }
+
+/// A transaction that read first and then asked to write would fail here at once, without waiting.
+#[test]
+fn a_step_waits_for_another_writer_instead_of_being_lost() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("s.db");
+    let mut store = Store::create_or_open(&path).expect("store");
+    let run = store.begin_run(&header(1)).expect("run");
+    let other = rusqlite::Connection::open(&path).expect("open");
+    other.execute_batch("BEGIN IMMEDIATE; UPDATE runs SET seed = '1'").expect("the write lock");
+    let (about_to, started) = std::sync::mpsc::channel();
+    let keeper = std::thread::spawn(move || {
+        about_to.send(()).expect("heard");
+        store.commit_step(run, &step_header(0, 0), &outcome(0, 0, 100)).map(|()| store)
+    });
+    started.recv().expect("started");
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!keeper.is_finished(), "the step can't be kept while another writes");
+    other.execute_batch("COMMIT").expect("released");
+    let store = keeper.join().expect("no panic").expect("kept once the lock was free");
+    assert_eq!(store.run(run.0).expect("run").steps.len(), 1);
+}
