@@ -93,6 +93,10 @@ fn take(path: &Path, made: FileId) -> Result<(Inspection, WritePermit), GuardErr
 /// Sizes that no file can have, and sizes beyond this process's limit. Exceeding the limit would end
 /// the process with a signal instead of an error.
 fn check_size(path: &Path, size: Bytes) -> Result<(), GuardError> {
+    check_size_within(path, size, getrlimit(Resource::Fsize).current)
+}
+
+fn check_size_within(path: &Path, size: Bytes, limit: Option<u64>) -> Result<(), GuardError> {
     let refuse =
         |reason: &str, remedy| GuardError::Size { path: path.to_owned(), size, reason: reason.to_owned(), remedy };
     if size == Bytes::ZERO {
@@ -101,7 +105,7 @@ fn check_size(path: &Path, size: Bytes) -> Result<(), GuardError> {
     if i64::try_from(size.0).is_err() {
         return Err(refuse("no file is that large", "give a smaller --size"));
     }
-    match getrlimit(Resource::Fsize).current {
+    match limit {
         Some(limit) if size.0 > limit => Err(refuse(
             &format!("this process may not make files above {}", Bytes(limit).exact()),
             "raise the limit with ulimit -f, or give a smaller --size",
@@ -168,3 +172,7 @@ impl Drop for Remains<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "create_tests.rs"]
+mod tests;

@@ -5,7 +5,6 @@ use crate::stat::{Kind, Stat};
 use crate::{DeviceNumber, FileId};
 use flashlab_units::Bytes;
 use rustix::fs::{Mode, OFlags};
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -45,7 +44,7 @@ pub(crate) fn attached(machine: &Machine) -> Vec<AttachedLoop> {
 fn backing(machine: &Machine, name: &str, path: &std::path::Path) -> Option<Backing> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     if let Ok(fd) = rustix::fs::open(machine.node(name), flags, Mode::empty())
-        && let Ok(status) = status(&File::from(fd))
+        && let Ok(status) = status(fd)
     {
         return Some(status);
     }

@@ -109,8 +109,12 @@ pub(crate) fn reopen(handle: &OwnedFd, flags: OFlags) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-/// Bytes that this user can still write to the file system of `path`.
+/// Bytes that this user can still write to the file system of `path`; `None` where it has no size to
+/// tell, as some network file systems and file systems in memory.
 pub(crate) fn free(path: &Path) -> Option<Bytes> {
     let stat = rustix::fs::statvfs(path).ok()?;
+    if stat.f_blocks == 0 {
+        return None;
+    }
     stat.f_bavail.checked_mul(stat.f_frsize).map(Bytes)
 }
