@@ -53,9 +53,9 @@ pub(crate) fn inspect(
         protections.push(Protection::new(ProtectionKind::NotSupported, detail));
     } else {
         mark = content(path, handle, stat, &mut protections)?;
-    }
-    if mark != Mark::Ours {
-        protections.push(not_ours(path, mark, &file_system));
+        if mark != Mark::Ours {
+            protections.push(not_ours(path, mark, &file_system));
+        }
     }
     if stat.links > 1 {
         let detail = format!("{} has {} hard links; the others would be overwritten too", path.display(), stat.links);
@@ -145,6 +145,9 @@ fn not_ours(path: &Path, mark: Mark, file_system: &str) -> Protection {
         Mark::Foreign => format!("{path} is a copy of a file that flashlab created, not that file"),
         Mark::Unsupported => {
             format!("{path} is on {file_system}, which can't keep the mark by which flashlab knows its own files")
+        }
+        Mark::Undated => {
+            format!("{path} has no time of creation on this {file_system}, by which flashlab knows its own files")
         }
         Mark::Absent | Mark::Ours => format!("{path} was not created by flashlab"),
     };

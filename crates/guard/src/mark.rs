@@ -26,8 +26,10 @@ pub(crate) enum Mark {
     Absent,
     /// The mark of another file: this is a copy, or was restored from one.
     Foreign,
-    /// The file system keeps no such attribute, or no time of creation to compare with.
+    /// The file system keeps no such attribute.
     Unsupported,
+    /// The file has no time of creation to compare with.
+    Undated,
 }
 
 /// The text that belongs to a file; `None` where it has no time of creation, without which an inode
@@ -41,7 +43,7 @@ pub(crate) fn read(fd: impl AsFd, stat: &Stat) -> io::Result<Mark> {
     let mut buffer = [0u8; LENGTH_MAX];
     let found = match rustix::fs::fgetxattr(fd, NAME, &mut buffer[..]) {
         Ok(length) => &buffer[..length],
-        Err(Errno::NODATA) if stat.created.is_none() => return Ok(Mark::Unsupported),
+        Err(Errno::NODATA) if stat.created.is_none() => return Ok(Mark::Undated),
         Err(Errno::NODATA) => return Ok(Mark::Absent),
         Err(Errno::RANGE) => return Ok(Mark::Foreign),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Mark::Unsupported),
@@ -50,7 +52,7 @@ pub(crate) fn read(fd: impl AsFd, stat: &Stat) -> io::Result<Mark> {
     Ok(match text(stat) {
         Some(own) if own.as_bytes() == found => Mark::Ours,
         Some(_) => Mark::Foreign,
-        None => Mark::Unsupported,
+        None => Mark::Undated,
     })
 }
 

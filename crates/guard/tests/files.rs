@@ -215,6 +215,7 @@ fn what_is_no_file_is_refused_with_a_reason_and_never_blocks() {
 fn files_of_the_kernel_and_names_among_the_devices_are_no_storage() {
     let found = look(Path::new("/proc/sys/kernel/hostname"));
     assert!(detail(&found, ProtectionKind::NotSupported).contains("is no storage"), "{found:?}");
+    assert_eq!(kinds(&found), [ProtectionKind::NotSupported]);
     permit(&found, &OVERWRITE).expect_err("proc");
     let absent = Path::new("/dev/flashlab-absent-drive");
     let found = look(absent);
@@ -351,7 +352,10 @@ fn a_file_system_without_marks_asks_for_overwrite_and_says_why() {
     assert!(!facts(&found).created_by_flashlab);
     drop(held);
     let later = look(&path);
-    assert!(detail(&later, ProtectionKind::NotAFlashlabFile).contains("ext4, which can't keep the mark"), "{later:?}");
+    assert!(
+        detail(&later, ProtectionKind::NotAFlashlabFile).contains("has no time of creation on this ext4"),
+        "{later:?}"
+    );
     permit(&later, &NONE).expect_err("it can't be known again");
     permit(&later, &OVERWRITE).expect("the user said so");
 }

@@ -128,6 +128,7 @@ fn partitions_of_a_loop_device_count_and_are_no_targets() {
     {
         return skipped(&reason);
     }
+    let found = look(&device.node);
     assert!(
         detail(&found, ProtectionKind::Partition).contains(&format!("has the partition {}p1 (8 MiB)", device.name()))
     );
@@ -197,18 +198,28 @@ fn a_loop_device_over_a_block_device_is_refused_and_so_is_the_one_below() {
     );
 }
 
+/// A loop device that shows `b` and showed `a` before, with what was seen then. Another test may take
+/// the device between the two, which is why this tries more than once.
+fn attached_anew(a: &Path, b: &Path) -> Option<(Loop, Inspection)> {
+    for _ in 0..50 {
+        let device = Loop::attach(a, &[])?;
+        let before = look(&device.node);
+        must("losetup", &["--detach", text(&device.node)]);
+        if run("losetup", &[text(&device.node), text(b)]).is_ok() {
+            return Some((device, before));
+        }
+        // It is another's now, so the guard must not detach it.
+        std::mem::forget(device);
+    }
+    skipped("other tests took the loop device each time");
+    None
+}
+
 #[test]
 fn the_token_changes_with_the_file_that_is_attached() {
     let folder = scratch();
     let (a, b) = (image(folder.path(), "a.img", MIB), image(folder.path(), "b.img", MIB));
-    let Some(device) = Loop::attach(&a, &[]) else { return };
-    let first = look(&device.node);
-    must("losetup", &["--detach", text(&device.node)]);
-    if let Err(reason) = run("losetup", &[text(&device.node), text(&b)]) {
-        // Another test took the device in between; the guard must not detach it.
-        std::mem::forget(device);
-        return skipped(&reason);
-    }
+    let Some((device, first)) = attached_anew(&a, &b) else { return };
     let second = look(&device.node);
     let (old, new) = (first.token().expect("free"), second.token().expect("free"));
     assert_ne!(old, new);
