@@ -1,0 +1,263 @@
+//! A chart as a value, and its form for the script that draws it.
+//!
+//! Texts in a [`Chart`] are plain; the one place that turns them into what the script reads is
+//! [`Chart::to_json`], which cleans and escapes them, because the script takes a subset of HTML in
+//! every label.
+
+use crate::text::clean;
+use serde_json::{Value, json};
+
+/// Colours that stay apart for colour-blind readers and on paper (after Okabe and Ito, the yellow
+/// darkened).
+const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#a8478a", "#c08a00", "#2f9fd0", "#555555", "#7a3b10"];
+const GRID: &str = "#e3e6ea";
+const INK: &str = "#1c2733";
+/// Wide enough for the 400 px of a phone: the script takes the width of the page.
+const HEIGHT_PX: u32 = 380;
+
+/// Lines over two axes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chart {
+    /// Stands above the chart on the page.
+    pub(crate) title: String,
+    /// What to know in order to read it; may be empty.
+    pub(crate) caption: String,
+    /// Written into the chart itself, so that a picture of it still says what it is.
+    pub(crate) tag: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) lines: Vec<Line>,
+    /// Shaded, behind the lines.
+    pub(crate) bands: Vec<Band>,
+}
+
+/// An axis; the title names the unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) title: String,
+    pub(crate) log: bool,
+    /// Fixed ticks; none lets the script choose.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) colour: usize,
+    pub(crate) dash: bool,
+    pub(crate) markers: bool,
+    /// Shade down to the line before this one.
+    pub(crate) fill_to_previous: bool,
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// One point of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mark {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// Exact values with units, in lines.
+    pub(crate) hover: String,
+}
+
+/// A shaded rectangle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Band {
+    pub(crate) x: (f64, f64),
+    pub(crate) y: (f64, f64),
+}
+
+impl Axis {
+    /// From zero, ticks chosen by the script.
+    pub(crate) fn linear(title: impl Into<String>) -> Self {
+        Axis { title: title.into(), log: false, ticks: Vec::new() }
+    }
+
+    /// Logarithmic with ticks at powers of two: outstanding I/Os, threads.
+    pub(crate) fn powers_of_two(title: impl Into<String>, values: impl Iterator<Item = u64>) -> Self {
+        let most = values.max().unwrap_or(1);
+        let ticks = (0..63).map(|n| 1u64 << n).take_while(|v| *v <= most.saturating_mul(2));
+        let ticks = ticks.map(|v| (v as f64, crate::text::grouped(v))).collect();
+        Axis { title: title.into(), log: true, ticks }
+    }
+
+    /// Logarithmic with ticks at the powers of ten, and between them where the range is short.
+    pub(crate) fn decades(title: impl Into<String>, values: impl Iterator<Item = f64>) -> Self {
+        let above_zero = values.filter(|v| *v > 0.0);
+        let (low, high) = above_zero.fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
+        let mut ticks = Vec::new();
+        if high > 0.0 {
+            let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+            let steps: &[f64] = match high / low {
+                span if span < 10.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+                span if span < 1000.0 => &[1.0, 2.0, 5.0],
+                _ => &[1.0],
+            };
+            for power in first..=last {
+                ticks.extend(steps.iter().map(|step| step * 10f64.powi(power)).map(|v| (v, tick(v))));
+            }
+        }
+        Axis { title: title.into(), log: true, ticks }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut out = json!({
+            "title": {"text": plot_text(&self.title), "standoff": 8},
+            "type": if self.log { "log" } else { "linear" },
+            "gridcolor": GRID, "linecolor": "#8a94a0", "showline": true, "ticks": "outside", "zeroline": false,
+            "automargin": true, "separatethousands": true, "exponentformat": "none",
+        });
+        if self.ticks.is_empty() {
+            out["rangemode"] = json!("tozero");
+        } else {
+            out["tickvals"] = self.ticks.iter().map(|(v, _)| json!(v)).collect();
+            out["ticktext"] = self.ticks.iter().map(|(_, text)| json!(plot_text(text))).collect();
+        }
+        out
+    }
+}
+
+impl Line {
+    /// With markers, undashed.
+    pub(crate) fn new(name: impl Into<String>, colour: usize, marks: Vec<Mark>) -> Self {
+        Line { name: name.into(), colour, dash: false, markers: true, fill_to_previous: false, marks }
+    }
+
+    fn to_json(&self) -> Value {
+        let colour = COLOURS[self.colour % COLOURS.len()];
+        let column =
+            |value: fn(&Mark) -> f64| -> Value { self.marks.iter().map(|m| json!(rounded(value(m)))).collect() };
+        let mut out = json!({
+            "type": "scatter", "mode": if self.markers { "lines+markers" } else { "lines" },
+            "name": plot_text(&self.name),
+            "x": column(|m| m.x), "y": column(|m| m.y),
+            "text": self.marks.iter().map(|m| json!(plot_text(&m.hover))).collect::<Value>(),
+            "hovertemplate": "%{text}<extra></extra>",
+            "line": {"color": colour, "width": 2, "dash": if self.dash { "dash" } else { "solid" }},
+            "marker": {"color": colour, "size": 6},
+        });
+        if self.fill_to_previous {
+            out["fill"] = json!("tonexty");
+            out["fillcolor"] = json!(format!("{colour}2b"));
+        }
+        out
+    }
+}
+
+impl Chart {
+    /// Whether there is more to see than a number in a table: a line from one x to another.
+    pub(crate) fn has_a_line(&self) -> bool {
+        self.lines.iter().any(|line| line.marks.iter().any(|m| m.x != line.marks[0].x))
+    }
+
+    /// What the drawing script takes: data and layout. `id` names the element it is drawn in.
+    pub(crate) fn to_json(&self, id: &str) -> Value {
+        let shapes: Vec<Value> = self.bands.iter().map(band_json).collect();
+        json!({
+            "id": id,
+            "data": self.lines.iter().map(Line::to_json).collect::<Vec<_>>(),
+            "layout": {
+                "height": HEIGHT_PX, "autosize": true, "hovermode": "closest",
+                "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK},
+                "paper_bgcolor": "#ffffff", "plot_bgcolor": "#ffffff",
+                "margin": {"l": 56, "r": 14, "t": 30, "b": 48},
+                "hoverlabel": {"align": "left", "bgcolor": "#ffffff", "font": {"color": INK}},
+                "showlegend": self.lines.len() > 1,
+                "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom"},
+                "xaxis": self.x.to_json(), "yaxis": self.y.to_json(),
+                "annotations": [{
+                    "text": plot_text(&self.tag), "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left",
+                    "yanchor": "bottom", "yshift": 4, "showarrow": false, "font": {"size": 11, "color": "#5a6673"},
+                }],
+                "shapes": shapes,
+            },
+        })
+    }
+}
+
+fn band_json(band: &Band) -> Value {
+    json!({
+        "type": "rect", "layer": "below", "xref": "x", "yref": "y", "line": {"width": 0}, "fillcolor": "#009e7326",
+        "x0": rounded(band.x.0), "x1": rounded(band.x.1), "y0": rounded(band.y.0), "y1": rounded(band.y.1),
+    })
+}
+
+/// Seven significant digits: more than a screen shows, and the same text on every machine.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}
+
+/// A tick of a decade axis: `0.01`, `50`, `1,000`.
+fn tick(value: f64) -> String {
+    if value >= 1.0 { crate::text::grouped(value.round() as u64) } else { format!("{}", rounded(value)) }
+}
+
+/// Plain text as a label of the drawing script: control characters out, markup escaped, line breaks
+/// in its own form.
+fn plot_text(text: &str) -> String {
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| clean(line).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+        .collect();
+    lines.join("<br>")
+}
+
+/// JSON that can stand inside a `script` element: no character of it can end the element or open a
+/// comment.
+pub(crate) fn script_json(value: &Value) -> String {
+    value
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(name: &str) -> Chart {
+        let marks = [1.0, 2.0].map(|x| Mark { x, y: 2.0, hover: format!("{name}\n2 us") }).to_vec();
+        Chart {
+            title: "t".into(),
+            caption: String::new(),
+            tag: name.into(),
+            x: Axis::powers_of_two("x (count)", [4].into_iter()),
+            y: Axis::linear("y (us)"),
+            lines: vec![Line::new(name, 0, marks)],
+            bands: vec![],
+        }
+    }
+
+    #[test]
+    fn labels_cannot_carry_markup_and_json_cannot_leave_its_script() {
+        let json = chart("</script><!--<a href='x'>&").to_json("c");
+        assert_eq!(json["data"][0]["name"], "&lt;/script&gt;&lt;!--&lt;a href='x'&gt;&amp;");
+        assert_eq!(json["data"][0]["text"][0], "&lt;/script&gt;&lt;!--&lt;a href='x'&gt;&amp;<br>2 us");
+        let text = script_json(&json);
+        assert!(!text.contains(['<', '>', '&']), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(json), "escaping keeps the value");
+    }
+
+    #[test]
+    fn ticks() {
+        let words = |axis: Axis| axis.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(words(Axis::powers_of_two("x", [1, 6].into_iter())), ["1", "2", "4", "8"]);
+        assert_eq!(words(Axis::decades("x", [80.0, 900.0].into_iter()))[..4], ["10", "20", "50", "100"]);
+        assert_eq!(words(Axis::decades("x", [0.001, 100.0].into_iter())), ["0.001", "0.01", "0.1", "1", "10", "100"]);
+        assert!(words(Axis::decades("x", [0.0].into_iter())).is_empty());
+    }
+
+    #[test]
+    fn a_single_point_is_no_line() {
+        assert!(chart("a").has_a_line());
+        let mut upright = chart("a");
+        upright.lines[0].marks[1].x = 1.0;
+        assert!(!upright.has_a_line());
+        upright.lines[0].marks.clear();
+        assert!(!upright.has_a_line());
+    }
+}

@@ -1,0 +1,194 @@
+//! The top of the page: what was tested, by what, in which state; the answer in short; its limits.
+
+use crate::text::{self, clean};
+use crate::view::{self, KeyFigure, Section, key_figures};
+use flashlab_analysis::{RunRecord, RunStatus};
+use flashlab_samples::{BuildInfo, Origin, TargetIdentity, TargetKind};
+use maud::{Markup, html};
+
+/// Several runs are listed as a table above this many.
+const CARDS_MAX: usize = 2;
+
+/// Title and the runs.
+pub(super) fn head(runs: &[RunRecord], title: &str) -> Markup {
+    let origins: Vec<Origin> = view::origins(runs.iter().flat_map(RunRecord::points));
+    let origins = if origins.is_empty() { runs.iter().map(|r| r.provenance.origin).collect() } else { origins };
+    html! {
+        header {
+            h1 { (clean(title)) }
+            p { @for origin in &origins { (badge(*origin)) " " (origin_sentence(*origin)) " " } }
+            @for run in runs { (status(run)) }
+            @if runs.len() <= CARDS_MAX { @for run in runs { (card(run)) } } @else { (run_table(runs)) }
+        }
+    }
+}
+
+pub(super) fn badge(origin: Origin) -> Markup {
+    html! { span class={ "badge " (origin.word()) } { (origin.word().to_uppercase()) } }
+}
+
+const fn origin_sentence(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Measured => "Taken on real hardware.",
+        Origin::Modelled => "Computed by a model of the drive; no hardware was involved.",
+        Origin::Imported => "Taken by another program and read from its output.",
+        Origin::Published => "Printed in a review or a data sheet.",
+    }
+}
+
+/// Said first, because figures of half a procedure are easily misread.
+fn status(run: &RunRecord) -> Markup {
+    let (done, planned) = (run.steps_done(), run.steps_planned);
+    let what = format!("Run {} ({} on {})", run.id, run.suite.id, run.provenance.target.id);
+    let text = match &run.status {
+        RunStatus::Done => None,
+        RunStatus::Unfinished => Some(format!(
+            "{what} has no end: it is still running or was killed. {done} of {planned} steps are finished."
+        )),
+        RunStatus::Interrupted => Some(format!("{what} was interrupted. {done} of {planned} steps are finished.")),
+        RunStatus::Failed(why) => Some(format!("{what} failed after {done} of {planned} steps: {why}")),
+    };
+    html! { @if let Some(text) = text { p.warning role="alert" { (clean(&text)) } } }
+}
+
+fn card(run: &RunRecord) -> Markup {
+    let p = &run.provenance;
+    let rows = [
+        ("Suite", format!("{}: {}", run.suite.id, run.suite.title)),
+        ("Target", target_words(&p.target)),
+        ("Capacity", p.target.capacity.si()),
+        ("State", run_state(run)),
+        ("Status", format!("{}, {} of {} steps", run.status.word(), run.steps_done(), run.steps_planned)),
+        ("Tool", tool(&p.build)),
+        ("Seed", p.seed.to_string()),
+        ("Started", p.started.clone().unwrap_or_else(|| "not recorded".into())),
+    ];
+    html! {
+        dl.card {
+            @for (name, value) in &rows { div { dt { (name) } dd { (clean(value)) } } }
+        }
+    }
+}
+
+fn run_table(runs: &[RunRecord]) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr { @for name in ["Target", "Suite", "State", "Status", "Seed", "Started"] { th { (name) } } } }
+            tbody { @for run in runs { tr {
+                th scope="row" { (clean(&target_words(&run.provenance.target))) }
+                td { (clean(&run.suite.id)) }
+                td { (clean(&run_state(run))) }
+                td { (run.status.word()) ", " (run.steps_done()) " of " (run.steps_planned) " steps" }
+                td { (run.provenance.seed) }
+                td { (clean(run.provenance.started.as_deref().unwrap_or("not recorded"))) }
+            } } }
+        } }
+    }
+}
+
+/// The states that the answers of a run belong to.
+fn run_state(run: &RunRecord) -> String {
+    let sections = view::sections(std::slice::from_ref(run));
+    let answers = sections.iter().filter(|s| !s.prepares).flat_map(Section::judged_points);
+    let states = view::state_sentence(answers);
+    if states.is_empty() { format!("before the run: {}", text::state(&run.provenance.state_before)) } else { states }
+}
+
+/// What was tested, in one line.
+pub(super) fn target_words(target: &TargetIdentity) -> String {
+    let kind = match target.kind {
+        TargetKind::ModelledDrive => "modelled drive",
+        TargetKind::File => "file",
+        TargetKind::LoopDevice => "loop device",
+        TargetKind::BlockDevice => "block device",
+    };
+    let mut out = format!("{} ({kind}", target.id);
+    let named = [("", &target.model), ("serial ", &target.serial), ("firmware ", &target.firmware), ("", &target.path)];
+    for (name, value) in named {
+        if let Some(value) = value {
+            out.push_str(&format!(", {name}{value}"));
+        }
+    }
+    out.push(')');
+    out
+}
+
+/// The program that made the numbers.
+pub(super) fn tool(build: &BuildInfo) -> String {
+    let commit = build.commit.as_ref().map_or_else(|| "commit unknown".to_owned(), |c| format!("commit {c}"));
+    format!("{} {}, {commit}", build.tool, build.version)
+}
+
+/// The table of key figures.
+pub(super) fn in_short(sections: &[Section<'_>], runs: &[RunRecord]) -> Markup {
+    let figures = key_figures(sections);
+    let several_suites = figures.iter().any(|f| Some(&f.suite) != figures.first().map(|first| &first.suite));
+    html! {
+        section id="in-short" {
+            h2 { "In short" }
+            @if figures.is_empty() {
+                p { "No result was taken." }
+            } @else {
+                p {
+                    "The highest rate that each workload reached, and the lowest mean latency. A figure holds for the "
+                    "state beside it and for no other."
+                }
+                div.scroll { table {
+                    thead { tr {
+                        th { "Workload" } @if several_suites { th { "Suite" } } @if runs.len() > 1 { th { "Drive" } }
+                        th { "Best" } th { "at iodepth/numjobs" } th.number { "p99 there" } th { "Lowest mean latency" } th { "State" }
+                        th { "" }
+                    } }
+                    tbody { @for figure in &figures { (key_row(figure, several_suites, runs.len() > 1)) } }
+                } }
+                @for figure in &figures {
+                    @if let Some(verdict) = &figure.verdict {
+                        p.source { b { (clean(&figure.workload)) ", " (clean(&figure.label)) } ": " (verdict) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn key_row(figure: &KeyFigure, suite: bool, drive: bool) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (clean(&figure.workload)) }
+            @if suite { td { (clean(&figure.suite)) } }
+            @if drive { td { (clean(&figure.label)) } }
+            td.figure { (figure.best) }
+            td { (figure.at) }
+            td.number { (figure.p99) }
+            td { (figure.lightest) }
+            td { (figure.state) }
+            td { @if let Some(origin) = figure.origin { small { (origin.word()) } } }
+        }
+    }
+}
+
+/// What the suites' answers do not say.
+pub(super) fn limits(runs: &[RunRecord]) -> Markup {
+    let mut seen: Vec<&str> = Vec::new();
+    let suites: Vec<&RunRecord> = runs
+        .iter()
+        .filter(|run| {
+            let new = !seen.contains(&run.suite.id.as_str());
+            seen.push(&run.suite.id);
+            new
+        })
+        .collect();
+    html! {
+        section id="limits" {
+            h2 { "What this answer does not say" }
+            @for run in &suites {
+                p { b { (clean(&run.suite.title)) ". " } (clean(&run.suite.purpose)) }
+                @if run.suite.limits.is_empty() {
+                    p { "The suite names no limits." }
+                } @else {
+                    ul { @for limit in &run.suite.limits { li { (clean(limit)) } } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Tables for the terminal: the results at the end of a run, and the list of runs.
+
+use crate::table::{Column, Table, wrap};
+use crate::text::{self, clean};
+use crate::view::{Notes, Section, Series, sections, state_sentence};
+use flashlab_analysis::RunRecord;
+use flashlab_samples::{MetricName, PointResult};
+
+/// A full grid with more points than this is folded into a matrix; fewer stay a line each.
+const LINES_MAX: usize = 9;
+
+/// Latency columns from the left; the rarer the event, the sooner its column goes.
+const LATENCIES: [(MetricName, u8); 5] = [
+    (MetricName::LatMean, 2),
+    (MetricName::LatP50, 3),
+    (MetricName::LatP99, 1),
+    (MetricName::LatP999, 5),
+    (MetricName::LatP9999, 6),
+];
+
+/// The results of `runs` for a terminal of `width` columns: a block a run, in it a block a workload.
+/// Bandwidth is in MB/s (powers of 1000) throughout.
+pub fn terminal_table(runs: &[RunRecord], width: usize, color: bool) -> String {
+    let mut out = String::new();
+    for run in runs {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        heading(&mut out, run, width, color);
+        let mut notes = Notes::default();
+        for section in &sections(std::slice::from_ref(run)) {
+            for series in &section.series {
+                block(&mut out, section, series, &mut notes, width, color);
+            }
+        }
+        let texts: Vec<String> = notes.all().map(|(n, text)| format!("[{n}] {text}")).collect();
+        if !texts.is_empty() {
+            out.push('\n');
+        }
+        texts.iter().for_each(|text| line(&mut out, text, width));
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str, width: usize) {
+    for part in wrap(&clean(text), width.max(1)) {
+        out.push_str(&part);
+        out.push('\n');
+    }
+}
+
+fn heading(out: &mut String, run: &RunRecord, width: usize, color: bool) {
+    let p = &run.provenance;
+    let (done, planned) = (run.steps_done(), run.steps_planned);
+    let text = format!(
+        "{} of {}: {}, seed {}, {} ({done} of {planned} steps)",
+        run.suite.id,
+        p.target.id,
+        p.origin.word().to_uppercase(),
+        p.seed,
+        run.status.word(),
+    );
+    if color {
+        out.push_str("\u{1b}[1m");
+    }
+    line(out, &text, width);
+    if color {
+        out.push_str("\u{1b}[0m");
+    }
+}
+
+/// One workload of one run.
+fn block(out: &mut String, section: &Section<'_>, series: &Series<'_>, notes: &mut Notes, width: usize, color: bool) {
+    out.push('\n');
+    line(out, &format!("{}  {}", section.workload, state_sentence(series.judged_points())), width);
+    if let Some(rounds) = &series.rounds {
+        line(out, &rounds.words(section.rate), width);
+    }
+    match Grid::of(&series.points).filter(|_| series.points.len() > LINES_MAX) {
+        Some(grid) => out.push_str(&grid.render(section, notes, width, color)),
+        None => out.push_str(&lines(series, notes).render(width, color)),
+    }
+}
+
+/// A line a point; for a workload in rounds without a point that sums them up, its last round.
+fn lines(series: &Series<'_>, notes: &mut Notes) -> Table {
+    let last_round = || series.rounds.as_ref().and_then(|r| r.points.last().copied());
+    let points: Vec<&PointResult> =
+        if series.points.is_empty() { last_round().into_iter().collect() } else { series.points.clone() };
+    let mut columns = vec![Column::number("iodepth"), Column::number("numjobs")];
+    let threads = points.iter().any(|p| p.at.threads.is_some());
+    let pass = points.iter().any(|p| p.at.pass.is_some());
+    columns.extend(threads.then(|| Column::number("threads")));
+    columns.extend(pass.then(|| Column::number(if series.rounds.is_some() { "round" } else { "pass" })));
+    columns.extend([Column::number("MB/s"), Column::number("IOPS")]);
+    columns.extend(LATENCIES.map(|(name, rank)| Column::number(text::label(name)).drop_rank(rank)));
+    columns.push(Column::text("state").drop_rank(4));
+    let any_notes = points.iter().any(|p| !p.remarks.is_empty());
+    columns.extend(any_notes.then(|| Column::text("notes")));
+    let mut table = Table::new(columns);
+    for point in points {
+        let at = &point.at;
+        let number = |value: Option<u32>| value.map_or_else(|| text::NONE.to_owned(), |v| v.to_string());
+        let mut cells = vec![number(at.iodepth), number(at.numjobs)];
+        cells.extend(threads.then(|| number(at.threads)));
+        cells.extend(pass.then(|| number(at.pass)));
+        cells.extend([figure(point, MetricName::Bandwidth), figure(point, MetricName::Iops)]);
+        cells.extend(LATENCIES.map(|(name, _)| figure(point, name)));
+        cells.push(point.state.condition.word().to_owned());
+        cells.extend(any_notes.then(|| marks(point, notes)));
+        table.row(cells);
+    }
+    table
+}
+
+fn figure(point: &PointResult, name: MetricName) -> String {
+    match text::metric(point, name) {
+        Some(metric) if name == MetricName::Bandwidth => text::plain(metric.value / text::rate_unit("MB/s")),
+        Some(metric) if name == MetricName::Iops => text::plain(metric.value),
+        Some(metric) => text::figure(metric),
+        None => text::NONE.to_owned(),
+    }
+}
+
+fn marks(point: &PointResult, notes: &mut Notes) -> String {
+    notes.numbers(&point.remarks).into_iter().map(|n| format!("[{n}]")).collect()
+}
+
+/// A sweep that has each pair of its iodepths and numjobs once.
+struct Grid<'a> {
+    iodepth: Vec<u32>,
+    numjobs: Vec<u32>,
+    points: &'a [&'a PointResult],
+}
+
+impl<'a> Grid<'a> {
+    fn of(points: &'a [&'a PointResult]) -> Option<Self> {
+        let axis = |value: fn(&PointResult) -> Option<u32>| -> Option<Vec<u32>> {
+            let mut out: Vec<u32> = points.iter().map(|p| value(p)).collect::<Option<_>>()?;
+            out.sort_unstable();
+            out.dedup();
+            Some(out)
+        };
+        let (iodepth, numjobs) = (axis(|p| p.at.iodepth)?, axis(|p| p.at.numjobs)?);
+        let grid = Grid { iodepth, numjobs, points };
+        let full = grid.iodepth.len() * grid.numjobs.len() == points.len();
+        let each = grid.iodepth.iter().all(|d| grid.numjobs.iter().all(|j| grid.at(*d, *j).is_some()));
+        (full && each).then_some(grid)
+    }
+
+    fn at(&self, iodepth: u32, numjobs: u32) -> Option<&'a PointResult> {
+        self.points.iter().find(|p| p.at.iodepth == Some(iodepth) && p.at.numjobs == Some(numjobs)).copied()
+    }
+
+    /// Rate, mean and 99th percentile as matrices, beside each other where they fit.
+    fn render(&self, section: &Section<'_>, notes: &mut Notes, width: usize, color: bool) -> String {
+        let rate = section.rate.metric();
+        let rate_name = if rate == MetricName::Bandwidth { "MB/s" } else { "IOPS" };
+        let parts = [(rate_name, rate), ("mean", MetricName::LatMean), ("p99", MetricName::LatP99)];
+        let mut out = String::new();
+        let together = self.table(&parts, notes);
+        if together.natural_width() <= width {
+            return together.render(width, color);
+        }
+        for part in parts {
+            out.push_str(&self.table(&[part], notes).render(width, color));
+        }
+        out
+    }
+
+    fn table(&self, parts: &[(&str, MetricName)], notes: &mut Notes) -> Table {
+        let mut columns = vec![Column::number("iodepth")];
+        for (name, _) in parts {
+            let titles = self.numjobs.iter().enumerate();
+            columns.extend(titles.map(|(i, jobs)| {
+                let rank = u8::try_from(i).unwrap_or(u8::MAX);
+                Column::number(jobs.to_string()).group(format!("{name} by numjobs")).drop_rank(rank)
+            }));
+        }
+        let any_notes = self.points.iter().any(|p| !p.remarks.is_empty());
+        columns.extend(any_notes.then(|| Column::text("notes")));
+        let mut table = Table::new(columns);
+        for depth in &self.iodepth {
+            let row: Vec<&PointResult> = self.numjobs.iter().filter_map(|jobs| self.at(*depth, *jobs)).collect();
+            let mut cells = vec![depth.to_string()];
+            for (_, name) in parts {
+                cells.extend(row.iter().map(|p| figure(p, *name)));
+            }
+            let said = notes.numbers(row.iter().flat_map(|p| &p.remarks));
+            cells.extend(any_notes.then(|| said.into_iter().map(|n| format!("[{n}]")).collect()));
+            table.row(cells);
+        }
+        table
+    }
+}
+
+/// A line of the list of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Number in the store.
+    pub id: i64,
+    /// Suite.
+    pub suite: String,
+    /// The `drive_id` of the target.
+    pub target: String,
+    /// `done`, `interrupted`, `failed` or `unfinished`.
+    pub status: String,
+    /// Steps finished.
+    pub steps_done: u32,
+    /// Steps in the plan.
+    pub steps_planned: u32,
+    /// Start, RFC 3339 in UTC, where it was recorded.
+    pub started: Option<String>,
+    /// `measured`, `modelled`, `imported` or `published`.
+    pub provenance: String,
+}
+
+impl From<&RunRecord> for RunRow {
+    fn from(run: &RunRecord) -> Self {
+        RunRow {
+            id: run.id,
+            suite: run.suite.id.clone(),
+            target: run.provenance.target.id.clone(),
+            status: run.status.word().to_owned(),
+            steps_done: run.steps_done(),
+            steps_planned: run.steps_planned,
+            started: run.provenance.started.clone(),
+            provenance: run.provenance.origin.word().to_owned(),
+        }
+    }
+}
+
+/// The list of runs for a terminal of `width` columns.
+pub fn runs_table(rows: &[RunRow], width: usize, color: bool) -> String {
+    let mut table = Table::new(vec![
+        Column::number("run"),
+        Column::text("suite"),
+        Column::text("target").wrap(),
+        Column::text("status"),
+        Column::number("steps"),
+        Column::text("started").drop_rank(2),
+        Column::text("provenance").drop_rank(1),
+    ]);
+    for row in rows {
+        table.row([
+            &row.id.to_string(),
+            &row.suite,
+            &row.target,
+            &row.status,
+            &format!("{}/{}", row.steps_done, row.steps_planned),
+            row.started.as_deref().unwrap_or(text::NONE),
+            &row.provenance,
+        ]);
+    }
+    table.render(width, color)
+}

@@ -1,0 +1,136 @@
+//! The data sheet beside what was reached.
+
+use super::{Section, Series, kind_of, outstanding};
+use crate::text;
+use flashlab_samples::{MetricName, PointResult};
+use flashlab_spec::{DriveProfile, Rated, Rw};
+use flashlab_units::{Bytes, Iops, Nanos};
+
+/// A line of the spec sheet.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rating {
+    pub(crate) what: String,
+    /// As the sheet says.
+    pub(crate) rated: String,
+    /// The highest (or for latency the lowest) figure of this report with its place and state;
+    /// `None` where no workload of the report answers it.
+    pub(crate) ours: Option<String>,
+}
+
+/// What the sheet of `profile` says, nothing else; beside it what its runs in `sections` reached.
+pub(crate) fn ratings(profile: &DriveProfile, sections: &[Section<'_>]) -> Vec<Rating> {
+    let mut out = performance(&profile.rated, &Runs { id: &profile.id, sections });
+    out.extend(facts(&profile.rated));
+    out
+}
+
+/// The runs of one drive.
+struct Runs<'a> {
+    id: &'a str,
+    sections: &'a [Section<'a>],
+}
+
+impl<'a> Runs<'a> {
+    /// Every series of the drive whose workload has this pattern and, if given, block size.
+    fn series(&self, rw: Rw, bs: Option<Bytes>) -> impl Iterator<Item = (&'a Section<'a>, &'a Series<'a>)> {
+        let id = self.id;
+        let fits = move |section: &Section<'_>, series: &Series<'_>| {
+            series.run.provenance.target.id == id
+                && kind_of(&series.run.suite, section.workload)
+                    .is_some_and(|k| k.rw == rw && bs.is_none_or(|b| b == k.bs))
+        };
+        self.sections.iter().flat_map(move |section| {
+            section.series.iter().filter(move |series| fits(section, series)).map(move |series| (section, series))
+        })
+    }
+
+    fn highest(&self, rw: Rw, bs: Option<Bytes>, name: MetricName) -> Option<String> {
+        let all = self.series(rw, bs).filter_map(|(section, series)| Some((section, series.best(name)?)));
+        let (section, point) = all.max_by(|a, b| compare(a.1, b.1, name))?;
+        words(section, point, name)
+    }
+
+    /// At one outstanding I/O, as data sheets rate latency.
+    fn lowest_latency(&self, rw: Rw) -> Option<String> {
+        let alone = |p: &&&PointResult| outstanding(&p.at) == Some(1);
+        let all = self
+            .series(rw, None)
+            .flat_map(|(section, series)| series.points.iter().filter(alone).map(move |point| (section, *point)));
+        let valued = all.filter(|(_, p)| p.value(MetricName::LatMean).is_some());
+        let (section, point) = valued.min_by(|a, b| compare(a.1, b.1, MetricName::LatMean))?;
+        words(section, point, MetricName::LatMean)
+    }
+}
+
+fn compare(a: &PointResult, b: &PointResult, name: MetricName) -> std::cmp::Ordering {
+    let value = |p: &PointResult| p.value(name).unwrap_or(f64::NAN);
+    value(a).total_cmp(&value(b))
+}
+
+fn words(section: &Section<'_>, point: &PointResult, name: MetricName) -> Option<String> {
+    let figure = text::figure(text::metric(point, name)?);
+    let (origin, state) = (point.origin.word(), point.state.condition.word());
+    Some(format!("{figure} ({origin}; {} {}, {state})", section.workload, text::short_place(&point.at)))
+}
+
+fn performance(rated: &Rated, runs: &Runs<'_>) -> Vec<Rating> {
+    let mut out = Vec::new();
+    let mut add = |what: String, rated: Option<String>, ours: &dyn Fn() -> Option<String>| {
+        out.extend(rated.map(|rated| Rating { what, rated, ours: ours() }));
+    };
+    let block = |bs: Option<Bytes>| bs.map(|bs| format!(", {bs}")).unwrap_or_default();
+    let iops = |n: Option<u64>| n.map(|n| Iops(n as f64).to_string());
+    let time = |t: Option<Nanos>| t.map(|t| t.to_string());
+    let (read_bs, write_bs) = (rated.random_read_block, rated.random_write_block);
+    add("Sequential read".into(), rated.sequential_read.map(|r| r.si()), &|| {
+        runs.highest(Rw::Read, None, MetricName::Bandwidth)
+    });
+    add("Sequential write".into(), rated.sequential_write.map(|r| r.si()), &|| {
+        runs.highest(Rw::Write, None, MetricName::Bandwidth)
+    });
+    add(format!("Random read{}", block(read_bs)), iops(rated.random_read_iops), &|| {
+        runs.highest(Rw::RandRead, read_bs, MetricName::Iops)
+    });
+    add(format!("Random write{}", block(write_bs)), iops(rated.random_write_iops), &|| {
+        runs.highest(Rw::RandWrite, write_bs, MetricName::Iops)
+    });
+    for (what, rated, rw) in [
+        ("Random read latency", rated.latency_random_read, Rw::RandRead),
+        ("Random write latency", rated.latency_random_write, Rw::RandWrite),
+        ("Sequential read latency", rated.latency_sequential_read, Rw::Read),
+        ("Sequential write latency", rated.latency_sequential_write, Rw::Write),
+    ] {
+        add(what.into(), time(rated), &|| runs.lowest_latency(rw));
+    }
+    out
+}
+
+/// Figures that no workload answers.
+fn facts(rated: &Rated) -> Vec<Rating> {
+    let watts = |w: Option<f64>| w.map(|w| format!("{w} W"));
+    let years = |y: Option<u32>| y.map(|y| format!("{y} years"));
+    let pcie = rated.pcie_generation.map(|generation| {
+        format!("PCIe {generation}{}", rated.pcie_lanes.map(|lanes| format!(" x{lanes}")).unwrap_or_default())
+    });
+    let dwpd = rated
+        .dwpd
+        .map(|dwpd| format!("{dwpd}{}", rated.dwpd_years.map(|y| format!(" for {y} years")).unwrap_or_default()));
+    let forms = (!rated.form_factors.is_empty()).then(|| rated.form_factors.join(", "));
+    [
+        ("Power, highest", watts(rated.power_max_w)),
+        ("Power, reading", watts(rated.power_read_w)),
+        ("Power, writing", watts(rated.power_write_w)),
+        ("Power, idle", watts(rated.power_idle_w)),
+        ("Drive writes a day", dwpd),
+        ("Written over the life", rated.pbw.map(|pb| format!("{pb} PB"))),
+        ("Mean time between failures", rated.mtbf_hours.map(|h| format!("{} hours", text::grouped(h)))),
+        ("Warranty", years(rated.warranty_years)),
+        ("Interface", pcie),
+        ("NVMe version", rated.nvme_version.clone()),
+        ("Controller", rated.controller.clone()),
+        ("Form factors", forms),
+    ]
+    .into_iter()
+    .filter_map(|(what, rated)| Some(Rating { what: what.into(), rated: rated?, ours: None }))
+    .collect()
+}
