@@ -77,7 +77,8 @@ impl LatencyHistogram {
             return;
         }
         self.buckets.saturating_record_n(latency.0, n);
-        self.sum_ns += u128::from(latency.0) * u128::from(n);
+        // Never overflows for what was measured; stored histograms are hostile.
+        self.sum_ns = self.sum_ns.saturating_add(u128::from(latency.0) * u128::from(n));
         self.min_ns = self.min_ns.min(latency.0);
         self.max_ns = self.max_ns.max(latency.0);
     }
@@ -85,7 +86,7 @@ impl LatencyHistogram {
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &LatencyHistogram) {
         self.buckets.add(&other.buckets).unwrap_or_else(|e| unreachable!("equal bounds: {e}"));
-        self.sum_ns += other.sum_ns;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -171,7 +172,7 @@ impl PartialEq for LatencyHistogram {
 impl SparseHistogram {
     /// Number of samples.
     pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|(_, n)| n).sum()
+        self.buckets.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 }
 
@@ -202,6 +203,13 @@ mod tests {
     fn empty_is_not_zero() {
         let h = LatencyHistogram::new();
         assert_eq!((h.mean_ns(), h.percentile(99.0), h.min(), h.max()), (None, None, None, None));
+    }
+
+    #[test]
+    fn a_hostile_stored_histogram_does_no_harm() {
+        let sparse = SparseHistogram { buckets: vec![(u64::MAX, u64::MAX); 3], ..SparseHistogram::default() };
+        assert_eq!(sparse.count(), u64::MAX);
+        assert!(LatencyHistogram::from_sparse(&sparse).count() > 0);
     }
 
     #[test]

@@ -1,0 +1,241 @@
+//! The arguments, as parsed; touches nothing.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use flashlab_units::{Bytes, Nanos};
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 done, 1 a criterion was not met, 2 usage or spec, 3 device or I/O error, \
+4 refused for safety, 130 interrupted.
+
+Start with:
+  flashlab review                                  review a modelled drive, no hardware needed
+  flashlab plan quick --on ./scratch.img --size 1G what a run would do; touches nothing
+  flashlab run quick --on ./scratch.img --size 1G  a first answer about a disk in about a minute";
+
+/// SSD evaluation lab: purge, precondition, steady state, sweeps, report; on files, loop devices and
+/// modelled drives.
+#[derive(Debug, Parser)]
+#[command(name = "flashlab", version = crate::origin::VERSION, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Review modelled drives and write the report, the CSV and the store into a folder
+    Review(Review),
+    /// Run a suite on a file, a loop device or a modelled drive
+    Run(Run),
+    /// Show every step of a run with the bytes it writes and the time it takes; touches nothing
+    Plan(PlanArgs),
+    /// List the runs in a store
+    List(List),
+    /// Write the report of stored runs as one HTML file
+    Report(Report),
+    /// Export the results of stored runs as CSV or JSON
+    Export(Export),
+    /// List the modelled drives, or show one with the source of every parameter
+    Drives(Drives),
+    /// List the suites, or show one
+    Suites(Suites),
+    /// Check what this machine grants: io_uring, O_DIRECT, permissions, CPU governor, devices
+    Doctor(Doctor),
+    /// Print shell completions
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Review {
+    /// Drives to review, by name, separated by commas
+    #[arg(long, value_delimiter = ',', default_value = "r6060-122", value_name = "DRIVE")]
+    pub(crate) drives: Vec<String>,
+    /// More drive profiles (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Vec<PathBuf>,
+    /// Seed of the run; the same seed gives the same results.csv
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Folder for index.html, results.csv, manifest.json and flashlab.db
+    #[arg(long, default_value = "review", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Replace the report files in a folder that has some; its store is kept and added to
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Write the results as JSON to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// What to run, on what.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct What {
+    /// Suite by name (see `flashlab suites`), or a TOML file
+    pub(crate) suite: String,
+    /// A file or loop device (a path with a slash, or one that exists), or a modelled drive by name
+    #[arg(long, value_name = "PATH|DRIVE")]
+    pub(crate) on: String,
+    /// Use this much of the target; creates a file that does not exist
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// Time of each point (and timed round) instead of the suite's
+    #[arg(long, value_name = "TIME")]
+    pub(crate) runtime: Option<Nanos>,
+    /// Seed of the run
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// More drive profiles (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Vec<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) what: What,
+    /// Destroy the data of a device: the token that `flashlab plan` prints for it
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) destroy_data: Option<String>,
+    /// Overwrite a file that flashlab did not create
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Go through the page cache instead of O_DIRECT; results say so
+    #[arg(long)]
+    pub(crate) buffered: bool,
+    /// I/O engine
+    #[arg(long, value_enum, default_value_t = Engine::IoUring)]
+    pub(crate) engine: Engine,
+    /// Store to keep the run in [default: ./flashlab.db]
+    #[arg(long, value_name = "FILE", env = "FLASHLAB_STORE")]
+    pub(crate) store: Option<PathBuf>,
+    /// Also write the report, results.csv and manifest.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the report files in a folder that has some
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Write the results as JSON to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Engine {
+    /// One io_uring a job
+    #[value(name = "io_uring")]
+    IoUring,
+    /// One blocking call at a time; iodepth 1 only
+    Psync,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) what: What,
+    /// Write the plan as JSON to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// Which store.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StoreArg {
+    /// Store to read [default: ./flashlab.db, else ./review/flashlab.db]
+    #[arg(long, value_name = "FILE", env = "FLASHLAB_STORE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Write the list as JSON to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Report {
+    /// Runs by number (see `flashlab list`), or `latest`
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Folder for index.html, results.csv and manifest.json
+    #[arg(long, default_value = "report", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Replace the report files in a folder that has some
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[group(skip)]
+pub(crate) struct Export {
+    /// Runs by number (see `flashlab list`), or `latest`
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Long CSV: one figure a row, base units
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", required_unless_present = "json")]
+    pub(crate) csv: Option<PathBuf>,
+    /// JSON with histograms, series and the whole provenance
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) json: Option<PathBuf>,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Drives {
+    #[command(subcommand)]
+    pub(crate) action: Option<DrivesAction>,
+    /// More drive profiles (TOML)
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) profile: Vec<PathBuf>,
+    /// Write as JSON to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-", global = true)]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DrivesAction {
+    /// Show the data sheet and each model parameter with its source
+    Show {
+        /// Drive by name
+        id: String,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Suites {
+    #[command(subcommand)]
+    pub(crate) action: Option<SuitesAction>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SuitesAction {
+    /// Print a suite as TOML, to start one of your own
+    Show {
+        /// Suite by name
+        id: String,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// Also check O_DIRECT and protection at this path
+    #[arg(long, value_name = "PATH")]
+    pub(crate) on: Option<PathBuf>,
+    /// Write as JSON to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+}

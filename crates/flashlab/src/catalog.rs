@@ -1,0 +1,126 @@
+//! The drives, hosts and suites that are built in, and those that the user adds.
+
+use crate::exit::CliError;
+use flashlab_spec::{DriveProfile, HostProfile, SpecError, Suite};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+const DRIVES: [(&str, &str); 1] = [("data/drives/r6060-122.toml", include_str!("../../../data/drives/r6060-122.toml"))];
+const FIO_HOST: (&str, &str) = ("data/hosts/fio.toml", include_str!("../../../data/hosts/fio.toml"));
+const SUITES: [(&str, &str); 2] = [
+    ("data/suites/quick.toml", include_str!("../../../data/suites/quick.toml")),
+    ("data/suites/review.toml", include_str!("../../../data/suites/review.toml")),
+];
+
+/// A profile with the digest of the text it was read from.
+#[derive(Debug, Clone)]
+pub(crate) struct CatalogDrive {
+    pub(crate) profile: DriveProfile,
+    pub(crate) sha256: String,
+}
+
+/// All drives that can be modelled.
+pub(crate) struct Catalog {
+    pub(crate) drives: Vec<CatalogDrive>,
+}
+
+impl Catalog {
+    /// The built-in drives and those in `files`; a file may not take the name of another drive.
+    pub(crate) fn load(files: &[PathBuf]) -> anyhow::Result<Self> {
+        let mut drives = Vec::new();
+        for (name, text) in DRIVES {
+            drives.push(drive(text, name)?);
+        }
+        for file in files {
+            let added = drive(&read(file)?, &file.display().to_string())?;
+            if drives.iter().any(|d| d.profile.id == added.profile.id) {
+                let what = format!("{}: a drive named {} exists already", file.display(), added.profile.id);
+                return Err(CliError::usage(what, "give it another id").into());
+            }
+            drives.push(added);
+        }
+        Ok(Catalog { drives })
+    }
+
+    /// A drive by name.
+    pub(crate) fn drive(&self, id: &str) -> Result<&CatalogDrive, SpecError> {
+        self.drives
+            .iter()
+            .find(|d| d.profile.id == id)
+            .ok_or_else(|| SpecError::unknown("drive", id, self.drives.iter().map(|d| d.profile.id.as_str())))
+    }
+}
+
+/// The host that modelled fio runs on.
+pub(crate) fn fio_host() -> Result<HostProfile, SpecError> {
+    HostProfile::parse(FIO_HOST.1, FIO_HOST.0)
+}
+
+/// All built-in suites.
+pub(crate) fn suites() -> Result<Vec<Suite>, SpecError> {
+    SUITES.iter().map(|(name, text)| Suite::parse(text, name)).collect()
+}
+
+/// The text of a built-in suite.
+pub(crate) fn suite_text(id: &str) -> Result<&'static str, SpecError> {
+    let all = suites()?;
+    let found = all.iter().position(|s| s.id == id);
+    found.map(|i| SUITES[i].1).ok_or_else(|| SpecError::unknown("suite", id, all.iter().map(|s| s.id.as_str())))
+}
+
+/// A suite by name, or from a file if the name is a path or ends in `.toml`.
+pub(crate) fn suite(name: &str) -> anyhow::Result<Suite> {
+    if name.contains('/') || name.ends_with(".toml") {
+        return Ok(Suite::parse(&read(Path::new(name))?, name)?);
+    }
+    Ok(Suite::parse(suite_text(name)?, &format!("data/suites/{name}.toml"))?)
+}
+
+fn drive(text: &str, name: &str) -> Result<CatalogDrive, SpecError> {
+    let profile = DriveProfile::parse(text, name)?;
+    let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(CatalogDrive { profile, sha256 })
+}
+
+fn read(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path).map_err(|source| CliError::File {
+        path: path.display().to_string(),
+        action: "read it",
+        source,
+        remedy: "check the path; a suite or profile is a TOML file in UTF-8",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_data_folder_is_built_in() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
+        let built_in = DRIVES.iter().chain(&SUITES).chain([&FIO_HOST]).map(|(name, _)| *name);
+        let mut built_in: Vec<String> = built_in.map(str::to_owned).collect();
+        let mut files: Vec<String> = ["drives", "suites", "hosts"]
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(root.join(folder)).expect("a folder").map(move |f| (folder, f)))
+            .map(|(folder, f)| format!("data/{folder}/{}", f.expect("a file").file_name().display()))
+            .collect();
+        built_in.sort();
+        files.sort();
+        assert_eq!(built_in, files);
+    }
+
+    #[test]
+    fn all_of_them_are_good() {
+        assert!(!Catalog::load(&[]).expect("profiles").drives.is_empty());
+        assert!(suites().expect("suites").iter().any(|s| s.id == "quick"));
+        fio_host().expect("a host");
+    }
+
+    #[test]
+    fn unknown_names_get_the_nearest() {
+        let error = Catalog::load(&[]).expect("profiles").drive("r6060-121").expect_err("unknown").to_string();
+        assert!(error.contains("did you mean `r6060-122`?"), "{error}");
+        assert!(suite("quik").expect_err("unknown").to_string().contains("did you mean `quick`?"));
+    }
+}

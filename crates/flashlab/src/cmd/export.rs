@@ -1,0 +1,27 @@
+//! `flashlab export`: the results of stored runs for other programs.
+
+use super::{run_numbers, store_to_read};
+use crate::args::Export;
+use crate::exit::{CliError, Exit};
+use crate::output;
+use std::path::Path;
+
+pub(crate) fn run(args: &Export) -> anyhow::Result<Exit> {
+    let dash = Some(Path::new("-"));
+    if args.csv.as_deref() == dash && args.json.as_deref() == dash {
+        let remedy = "give one of them a file: --csv results.csv";
+        return Err(CliError::usage("CSV and JSON can't both go to standard output", remedy).into());
+    }
+    let store = store_to_read(args.store.store.as_ref())?;
+    let mut records = Vec::new();
+    for id in run_numbers(&store, &args.runs)? {
+        records.push(store.run(id)?);
+    }
+    if let Some(path) = &args.csv {
+        output::write_or_print(path, &flashlab_report::results_csv(&records)?, args.replace)?;
+    }
+    if let Some(path) = &args.json {
+        output::write_or_print(path, &flashlab_report::results_json(&records)?, args.replace)?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,89 @@
+//! The commands, a file each.
+
+mod doctor;
+mod drives;
+mod export;
+mod list;
+mod plan;
+mod report;
+mod review;
+mod run;
+mod suites;
+
+use crate::args::{Args, Command};
+use crate::exit::{CliError, Exit};
+use crate::output;
+use clap::CommandFactory;
+use flashlab_store::Store;
+use std::path::{Path, PathBuf};
+
+/// Runs a command.
+pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
+    let Some(command) = args.command else {
+        output::print(&format!("{}\n", Args::command().render_long_help()))?;
+        return Ok(Exit::Done);
+    };
+    match command {
+        Command::Review(args) => review::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Plan(args) => plan::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Drives(args) => drives::run(&args),
+        Command::Suites(args) => suites::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "flashlab", &mut text);
+            output::print(&String::from_utf8_lossy(&text))?;
+            Ok(Exit::Done)
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Args::command()).render(&mut text)?;
+            output::print(&String::from_utf8_lossy(&text))?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// The stores that commands look for when none is named, in this order.
+const STORES: [&str; 2] = ["flashlab.db", "review/flashlab.db"];
+
+/// The store to read: the one named, or the first that exists here.
+fn store_to_read(named: Option<&PathBuf>) -> anyhow::Result<Store> {
+    let path = match named {
+        Some(path) => path.as_path(),
+        None => STORES.iter().map(Path::new).find(|p| p.exists()).ok_or_else(|| {
+            CliError::usage(
+                "no store here: neither ./flashlab.db nor ./review/flashlab.db exists",
+                "run something first (flashlab review), or name a store with --store FILE",
+            )
+        })?,
+    };
+    Ok(Store::open(path)?)
+}
+
+/// Numbers of the runs that were named.
+fn run_numbers(store: &Store, names: &[String]) -> anyhow::Result<Vec<i64>> {
+    let known: Vec<i64> = store.runs()?.iter().map(|r| r.id).collect();
+    let mut out = Vec::new();
+    for name in names {
+        let id = match name.as_str() {
+            "latest" => store.latest()?,
+            number => number.parse().ok().filter(|id| known.contains(id)),
+        };
+        let Some(id) = id else {
+            let list = known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let what = format!("no run `{name}` in {}", store.path().display());
+            let remedy =
+                if list.is_empty() { "the store has no runs".to_owned() } else { format!("runs: {list}; or latest") };
+            return Err(CliError::usage(what, remedy).into());
+        };
+        if !out.contains(&id) {
+            out.push(id);
+        }
+    }
+    Ok(out)
+}

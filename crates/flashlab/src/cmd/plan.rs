@@ -1,0 +1,136 @@
+//! `flashlab plan`: every step with the bytes it writes and the time it takes. Touches nothing.
+
+use crate::args::PlanArgs;
+use crate::exit::Exit;
+use crate::resolve::{self, Named};
+use crate::{catalog, output};
+use flashlab_guard::{Inspection, Subject};
+use flashlab_lab::{Estimate, Plan, PlanOptions, TargetFacts, plan};
+use flashlab_report::{Column, Table};
+use flashlab_samples::Origin;
+use flashlab_target::Target;
+use std::fmt::Write;
+
+pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
+    let suite = catalog::suite(&args.what.suite)?;
+    let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
+    let (plan, inspection) = match resolve::named(&args.what)? {
+        Named::Modelled(drive) => (plan(&suite, &TargetFacts::of(drive.as_ref() as &dyn Target), &options)?, None),
+        Named::Real(inspection) => {
+            (plan(&suite, &resolve::facts(&inspection, options.size)?, &options)?, Some(*inspection))
+        }
+    };
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string_pretty(&json(&plan, inspection.as_ref()))? + "\n";
+        output::write_or_print(path, &text, true)?;
+    }
+    if args.json.as_deref() != Some(std::path::Path::new("-")) {
+        output::print(&text(&plan, inspection.as_ref(), args))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(plan: &Plan, inspection: Option<&Inspection>, args: &PlanArgs) -> String {
+    let mut out = format!("{}: {}\n", plan.suite.id, plan.suite.title);
+    match inspection {
+        Some(i) => _ = writeln!(out, "on {}", i.identity_text()),
+        None => _ = writeln!(out, "on {}, a MODELLED drive of {}", plan.target.id, plan.target.capacity.si()),
+    }
+    _ = writeln!(
+        out,
+        "uses {} from byte {}; seed {}\n",
+        if plan.region.length == plan.target.capacity { "all of it".into() } else { plan.region.length.to_string() },
+        plan.region.offset.0,
+        plan.seed
+    );
+    let mut table = Table::new(vec![
+        Column::number("step"),
+        Column::text("what").wrap(),
+        Column::number("writes"),
+        Column::number("time"),
+    ]);
+    for (i, step) in plan.steps.iter().enumerate() {
+        table.row([(i + 1).to_string(), step.title.clone(), writes(&step.estimate), time(&step.estimate)]);
+    }
+    let total = plan.total();
+    table.row(["".to_owned(), "in all, at most".to_owned(), writes(&total), time(&total)]);
+    out.push_str(&table.render(output::width(), output::color()));
+    let (rate, ground) = plan.target.write_rate;
+    let (read_rate, _) = plan.target.read_rate;
+    _ = writeln!(out, "\n~ estimated at {rate} for writes and {read_rate} for reads ({ground}).");
+    if plan.target.origin == Origin::Modelled {
+        out.push_str("Times are those of the drive; the model computes them in seconds.\n");
+    }
+    if let Some(inspection) = inspection {
+        out.push_str(&consent(inspection, plan, args));
+    }
+    out.push_str("Nothing was touched.\n");
+    out
+}
+
+/// What stands between this plan and a run.
+fn consent(inspection: &Inspection, plan: &Plan, args: &PlanArgs) -> String {
+    let mut out = String::new();
+    let mut command = format!("flashlab run {} --on {}", args.what.suite, inspection.path.display());
+    if let Some(size) = args.what.size {
+        _ = write!(command, " --size {}", size.exact());
+    }
+    if !plan.writes() {
+        return format!("It writes nothing. To run it: {command}\n");
+    }
+    let hard: Vec<_> = inspection.protections.iter().filter(|p| p.overridable_by.is_none()).collect();
+    if !hard.is_empty() {
+        out.push_str("A run would be REFUSED:\n");
+        for p in hard {
+            _ = writeln!(out, "  - {}\n    {}", p.detail, p.remedy());
+        }
+        return out;
+    }
+    for p in &inspection.protections {
+        _ = writeln!(out, "Protected: {}", p.detail);
+        if let Some(flag) = p.overridable_by
+            && !command.contains(flag)
+        {
+            _ = write!(command, " {flag}");
+        }
+    }
+    match (&inspection.subject, inspection.token()) {
+        (Subject::Missing { .. }, _) => _ = writeln!(out, "It creates the file. To run it: {command}"),
+        (_, Some(token)) => {
+            _ = writeln!(
+                out,
+                "It DESTROYS all data on {}. To run it:\n  {command} --destroy-data {token}",
+                inspection.identity_text()
+            );
+        }
+        (_, None) => _ = writeln!(out, "It overwrites the file. To run it: {command}"),
+    }
+    out
+}
+
+fn writes(e: &Estimate) -> String {
+    if e.writes.0 == 0 { "-".into() } else { format!("{}{}", if e.writes_exact { "" } else { "~" }, e.writes.si()) }
+}
+
+fn time(e: &Estimate) -> String {
+    if e.time.0 == 0 { "-".into() } else { format!("{}{}", if e.time_exact { "" } else { "~" }, e.time) }
+}
+
+fn json(plan: &Plan, inspection: Option<&Inspection>) -> serde_json::Value {
+    let estimate = |e: &Estimate| {
+        serde_json::json!({
+            "writes_bytes": e.writes.0, "writes_exact": e.writes_exact,
+            "time_ns": e.time.0, "time_exact": e.time_exact,
+        })
+    };
+    let steps: Vec<_> =
+        plan.steps.iter().map(|s| serde_json::json!({ "title": s.title, "estimate": estimate(&s.estimate) })).collect();
+    serde_json::json!({
+        "schema": "flashlab-plan", "schema_version": 1,
+        "suite": plan.suite.id, "target": plan.target.id, "origin": plan.target.origin, "seed": plan.seed,
+        "region_offset_bytes": plan.region.offset.0, "region_length_bytes": plan.region.length.0,
+        "steps": steps, "total": estimate(&plan.total()),
+        "destroy_data_token": inspection.and_then(Inspection::token),
+        "protections": inspection.map(|i| &i.protections),
+    })
+}

@@ -1,0 +1,117 @@
+//! Where texts go: files that are whole or not there, report folders, the terminal.
+
+use crate::exit::CliError;
+use flashlab_analysis::RunRecord;
+use flashlab_spec::DriveProfile;
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// The files of a report.
+const PAGE: &str = "index.html";
+const TABLE: &str = "results.csv";
+const MANIFEST: &str = "manifest.json";
+
+/// A folder that a report will be written into.
+pub(crate) struct ReportFolder {
+    path: PathBuf,
+}
+
+impl ReportFolder {
+    /// Makes the folder, so that a bad path fails before anything is run. A folder that has a report
+    /// is refused unless it may be replaced; one that has other files is refused in any case where a
+    /// report file would take their place.
+    pub(crate) fn prepare(path: &Path, replace: bool) -> Result<Self, CliError> {
+        let existing = [PAGE, TABLE, MANIFEST].iter().find(|name| fs::symlink_metadata(path.join(name)).is_ok());
+        if let (Some(name), false) = (existing, replace) {
+            return Err(CliError::Refused {
+                what: format!("{}: {name} is there already, from an earlier report", path.display()),
+                remedy: "pass --replace to overwrite the report (its store is kept), or --out DIR for another folder"
+                    .into(),
+            });
+        }
+        if path.exists() && !path.is_dir() {
+            return Err(CliError::usage(format!("{}: not a folder", path.display()), "give --out another path"));
+        }
+        fs::create_dir_all(path).map_err(|source| write_error(path, "create the folder", source))?;
+        // Is it writable? Found out now rather than after the run.
+        let probe = path.join(".flashlab-probe");
+        fs::write(&probe, b"").map_err(|source| write_error(path, "write into the folder", source))?;
+        let _ = fs::remove_file(&probe);
+        Ok(ReportFolder { path: path.to_owned() })
+    }
+
+    /// A file in it.
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes page, table and manifest, each whole.
+    pub(crate) fn write(&self, runs: &[RunRecord], profiles: &[DriveProfile], title: &str) -> anyhow::Result<()> {
+        write_whole(&self.join(TABLE), &flashlab_report::results_csv(runs)?, true)?;
+        write_whole(&self.join(MANIFEST), &flashlab_report::manifest_json(runs)?, true)?;
+        write_whole(&self.join(PAGE), &flashlab_report::html(runs, profiles, title)?, true)?;
+        Ok(())
+    }
+
+    /// Says what was written.
+    pub(crate) fn announce(&self) {
+        eprintln!("wrote {}, {TABLE} and {MANIFEST} beside it", self.join(PAGE).display());
+    }
+}
+
+/// Writes `text` to `path`, or to standard output for `-`. A file is written whole or not at all.
+pub(crate) fn write_or_print(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
+    if path != Path::new("-") {
+        return Ok(write_whole(path, text, replace)?);
+    }
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // The reader has gone, as in `| head`: not our error.
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints to standard output.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    write_or_print(Path::new("-"), text, false)
+}
+
+fn write_whole(path: &Path, text: &str, replace: bool) -> Result<(), CliError> {
+    if !replace && fs::symlink_metadata(path).is_ok() {
+        return Err(CliError::Refused {
+            what: format!("{}: exists already", path.display()),
+            remedy: "pass --replace to overwrite it, or give another path".into(),
+        });
+    }
+    let error = |source| write_error(path, "write it", source);
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let partial = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let written = fs::File::create(&partial)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written.map_err(error)
+}
+
+fn write_error(path: &Path, action: &'static str, source: std::io::Error) -> CliError {
+    CliError::File {
+        path: path.display().to_string(),
+        action,
+        source,
+        remedy: "check the path, its permissions and the space left, or give another",
+    }
+}
+
+/// Columns of the terminal on standard output, 100 where it is none.
+pub(crate) fn width() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col).clamp(40, 200))
+}
+
+/// Whether standard output takes colour.
+pub(crate) fn color() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}

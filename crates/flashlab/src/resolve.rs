@@ -1,0 +1,138 @@
+//! What `--on` names: a modelled drive, or a path on this machine.
+
+use crate::args::What;
+use crate::catalog::{self, Catalog};
+use crate::exit::CliError;
+use flashlab_drive::ModelledDrive;
+use flashlab_guard::{Consent, Inspection, Subject};
+use flashlab_io::{FileTarget, OpenOptions};
+use flashlab_lab::TargetFacts;
+use flashlab_samples::{Origin, TargetKind};
+use flashlab_spec::{DriveProfile, SpecError};
+use flashlab_target::Target;
+use flashlab_units::Bytes;
+use std::path::{Path, PathBuf};
+
+/// What was named; nothing is open yet.
+pub(crate) enum Named {
+    /// A modelled drive, purged and ready.
+    Modelled(Box<ModelledDrive>),
+    /// A path, looked at.
+    Real(Box<Inspection>),
+}
+
+/// Finds out what `what.on` names. A drive's name wins over a file of that name; a path has a slash
+/// in it, exists, or is to be created with `--size`.
+pub(crate) fn named(what: &What) -> anyhow::Result<Named> {
+    let catalog = Catalog::load(&what.profile)?;
+    let on = what.on.as_str();
+    if let Ok(drive) = catalog.drive(on) {
+        let model = ModelledDrive::new(drive.profile.clone(), catalog::fio_host()?, Some(drive.sha256.clone()));
+        return Ok(Named::Modelled(Box::new(model)));
+    }
+    let path = Path::new(on);
+    let is_path = on.contains('/') || on.ends_with(".img") || std::fs::symlink_metadata(path).is_ok();
+    if !is_path {
+        let unknown = catalog.drive(on).err();
+        let text = unknown.as_ref().map(ToString::to_string).unwrap_or_default();
+        return Err(CliError::usage(text, format!("for a file of that name write ./{on}")).into());
+    }
+    Ok(Named::Real(Box::new(flashlab_guard::inspect(path)?)))
+}
+
+/// What a plan needs to know of a path, without opening it.
+pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Result<TargetFacts> {
+    let (kind, capacity, logical_block) = match &inspection.subject {
+        Subject::File(f) => (TargetKind::File, f.size.max(grown(inspection, size)), f.logical_block),
+        Subject::LoopDevice(f) => (TargetKind::LoopDevice, f.size, f.logical_block),
+        Subject::BlockDevice(f) => (TargetKind::BlockDevice, f.size, f.logical_block),
+        Subject::Missing { .. } => match size {
+            Some(size) => (TargetKind::File, size, Bytes(512)),
+            None => {
+                return Err(flashlab_guard::GuardError::Missing { path: inspection.path.clone() }.into());
+            }
+        },
+        Subject::Directory | Subject::Other(_) => {
+            let reasons = inspection.protections.clone();
+            return Err(flashlab_guard::GuardError::Refused { path: inspection.path.clone(), reasons }.into());
+        }
+    };
+    if let (Some(size), false) = (size, matches!(inspection.subject, Subject::Missing { .. }))
+        && size > capacity
+    {
+        return Err(too_large(size, capacity).into());
+    }
+    Ok(TargetFacts {
+        id: name_of(inspection),
+        kind,
+        origin: Origin::Measured,
+        capacity,
+        logical_block,
+        nominal_spare: None,
+        write_rate: (flashlab_io::ASSUMED_RATE, "assumed; nothing measured yet"),
+        read_rate: (flashlab_io::ASSUMED_RATE, "assumed; nothing measured yet"),
+    })
+}
+
+/// Opens a path for a suite: creates it if it is missing and a size is given, grows a file that is
+/// ours, and gets the permit if the suite writes.
+pub(crate) fn open(
+    inspection: Inspection,
+    size: Option<Bytes>,
+    consent: &Consent,
+    writes: bool,
+    options: &OpenOptions,
+) -> anyhow::Result<FileTarget> {
+    let path: PathBuf = inspection.path.clone();
+    if !writes {
+        return Ok(FileTarget::open(&inspection, None, options)?);
+    }
+    let (inspection, permit) = match (&inspection.subject, size) {
+        (Subject::Missing { .. }, None) => return Err(flashlab_guard::GuardError::Missing { path }.into()),
+        (Subject::Missing { .. }, Some(size)) => flashlab_guard::create_file(&path, size)?,
+        (Subject::File(f), Some(size)) if size > f.size && f.created_by_flashlab => {
+            flashlab_guard::extend_file(&path, size, consent)?
+        }
+        _ => {
+            let permit = flashlab_guard::permit(&inspection, consent)?;
+            (inspection, permit)
+        }
+    };
+    let target = FileTarget::open(&inspection, Some(permit), options)?;
+    let capacity = target.identity().capacity;
+    match size {
+        Some(size) if size > capacity => Err(too_large(size, capacity).into()),
+        _ => Ok(target),
+    }
+}
+
+/// The profile of the drive that a stored run was modelled with, if it is known here.
+pub(crate) fn profile_of(catalog: &Catalog, id: &str, sha256: Option<&str>) -> Option<DriveProfile> {
+    let known = catalog.drives.iter().find(|d| d.profile.id == id)?;
+    (Some(known.sha256.as_str()) == sha256).then(|| known.profile.clone())
+}
+
+fn grown(inspection: &Inspection, size: Option<Bytes>) -> Bytes {
+    match &inspection.subject {
+        Subject::File(f) if f.created_by_flashlab => size.unwrap_or_default(),
+        _ => Bytes(0),
+    }
+}
+
+fn name_of(inspection: &Inspection) -> String {
+    match &inspection.subject {
+        Subject::LoopDevice(f) => f.name.clone(),
+        Subject::BlockDevice(f) => f.name.clone(),
+        _ => inspection.resolved.file_name().unwrap_or(inspection.resolved.as_os_str()).to_string_lossy().into_owned(),
+    }
+}
+
+fn too_large(size: Bytes, capacity: Bytes) -> SpecError {
+    SpecError::Value {
+        file: "the command line".into(),
+        key: "--size".into(),
+        value: size.exact(),
+        reason: format!("the target has {capacity}; only a file that flashlab created is grown"),
+        remedy: format!("use at most --size {}", capacity.exact()),
+    }
+}
