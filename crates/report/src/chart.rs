@@ -91,7 +91,7 @@ impl Axis {
             let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
             let steps: &[f64] = match high / low {
                 span if span < 10.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
-                span if span < 1000.0 => &[1.0, 2.0, 5.0],
+                span if span < 100.0 => &[1.0, 2.0, 5.0],
                 _ => &[1.0],
             };
             for power in first..=last {

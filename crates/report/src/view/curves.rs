@@ -23,8 +23,8 @@ const SHOWN: [MetricName; 7] = [
 /// The percentiles drawn as lines where one run is shown.
 const DRAWN: [MetricName; 3] = [MetricName::LatP50, MetricName::LatP99, MetricName::LatP999];
 /// Two marks of an exceedance line are at least this far apart in latency or share, which no screen
-/// resolves; bounds the size of the page at some 150 marks a line.
-const EXCEEDANCE_STEP: f64 = 1.06;
+/// resolves; bounds the size of the page at some 100 marks a line.
+const EXCEEDANCE_STEP: f64 = 1.1;
 
 /// A unit and its size, chosen so that the numbers of an axis are short.
 pub(super) struct Scale {

@@ -16,9 +16,8 @@ pub(crate) fn space_charts(runs: &[RunRecord]) -> Vec<Chart> {
         let unit = if most >= terabyte { "TB" } else { "GB" };
         (format!("Free pool ({unit})"), text::byte_unit(unit))
     });
-    let amplification = chart(runs, MetricName::WriteAmplification, |_| {
-        ("Write amplification (media bytes / host bytes)".to_owned(), 1.0)
-    });
+    let amplification =
+        chart(runs, MetricName::WriteAmplification, |_| ("Write amplification (ratio)".to_owned(), 1.0));
     [pool, amplification].into_iter().flatten().filter(Chart::has_a_line).collect()
 }
 
@@ -36,10 +35,14 @@ fn chart(runs: &[RunRecord], name: MetricName, axis: impl Fn(f64) -> (String, f6
         };
         Line::new(label, rank, steps.filter_map(mark).collect())
     });
-    let what = if name == MetricName::FreePool { "Erased space ready to be written" } else { "Write amplification" };
+    let (what, caption) = if name == MetricName::FreePool {
+        ("Erased space ready to be written", "After each step, in the order in which they ran.")
+    } else {
+        ("Write amplification", "Media bytes written per host byte, for each step in the order in which they ran.")
+    };
     (!all.is_empty()).then(|| Chart {
         title: format!("{what}, step by step"),
-        caption: "In the order in which the steps ran.".into(),
+        caption: caption.into(),
         tag: tag(all.iter().copied()),
         x: Axis::linear("Finished step (count)"),
         y: Axis::linear(title),

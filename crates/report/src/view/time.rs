@@ -32,7 +32,7 @@ fn charts(section: &Section<'_>, label: &str, point: &PointResult) -> Vec<Chart>
     if slices.len() < 2 {
         return Vec::new();
     }
-    vec![rate_chart(section, label, point, &slices), latency_chart(section, label, point, &slices)]
+    vec![rate_chart(section, label, point, &slices), latency_chart(label, point, &slices)]
 }
 
 /// Intervals merged by equal numbers; counts add up and histograms merge, so nothing is averaged.
@@ -85,7 +85,7 @@ fn rate_chart(section: &Section<'_>, label: &str, point: &PointResult, slices: &
     }
 }
 
-fn latency_chart(section: &Section<'_>, label: &str, point: &PointResult, slices: &[Slice]) -> Chart {
+fn latency_chart(label: &str, point: &PointResult, slices: &[Slice]) -> Chart {
     let at = |s: &Slice, percent: f64| s.lat.percentile(percent).map(|p| p.value.0 as f64);
     let values: Vec<f64> = slices.iter().flat_map(|s| [at(s, 50.0), at(s, 99.0)]).flatten().collect();
     let scale = Scale::of_latency(values.iter().copied().fold(f64::INFINITY, f64::min));

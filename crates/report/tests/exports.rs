@@ -1,0 +1,96 @@
+//! What other programs rely on in `results.csv` and `results.json`.
+
+mod common;
+
+use flashlab_report::{ReportError, html, manifest_json, results_csv, results_json};
+use flashlab_samples::MetricName;
+use serde_json::Value;
+
+const HEADER: &str = "drive_id,suite,workload,iodepth,numjobs,threads,pass,metric,value,unit,state,provenance";
+
+#[test]
+fn a_line_a_figure_in_the_order_in_which_they_were_taken() {
+    let run = common::modelled_review(&[1, 8], &[1, 4]);
+    let text = results_csv(std::slice::from_ref(&run)).expect("finite figures");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], HEADER);
+    let figures: Vec<_> = run.points().flat_map(|p| p.metrics.iter().map(move |m| (p, m))).collect();
+    assert_eq!(lines.len() - 1, figures.len());
+    for (line, (point, metric)) in lines[1..].iter().zip(figures) {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), 12, "{line}");
+        assert_eq!(cells[2], point.at.workload);
+        assert_eq!(cells[5], "", "no threads here");
+        assert_eq!(cells[7], metric.name.word());
+        assert_eq!(cells[8].parse(), Ok(metric.value), "the text reads back to the same number");
+        assert_eq!(cells[9..], [metric.name.unit(), point.state.condition.word(), "modelled"]);
+    }
+    assert!(text.contains("sample-122,review,fill-128k,16,1,,2,bandwidth,"), "a pass where it applies");
+}
+
+#[test]
+fn equal_runs_export_equal_files_whenever_and_wherever_they_ran() {
+    let run = common::measured_quick(2, 5);
+    let mut later = run.clone();
+    later.id = 99;
+    later.provenance.started = Some("2031-01-01T00:00:00Z".into());
+    later.provenance.host = Some("elsewhere".into());
+    later.provenance.build.commit = None;
+    assert_eq!(results_csv(&[run]).ok(), results_csv(&[later]).ok());
+}
+
+#[test]
+fn cells_with_commas_and_quotes_are_quoted() {
+    let mut run = common::measured_quick(1, 1);
+    run.steps.truncate(1);
+    run.steps[0].points[0].at.drive_id = "a,\"b\"\nc".into();
+    let text = results_csv(&[run]).expect("finite figures");
+    assert!(text.contains("\n\"a,\"\"b\"\"\nc\",quick,"), "{text}");
+}
+
+#[test]
+fn a_figure_that_is_no_number_is_refused_everywhere() {
+    let mut run = common::measured_quick(1, 1);
+    run.steps[1].points[0].metrics[2].value = f64::NAN;
+    let runs = [run];
+    for result in [results_csv(&runs), results_json(&runs), html(&runs, &[], "t")] {
+        let Err(ReportError::NotFinite { workload, step, metric, .. }) = result else { panic!("{result:?}") };
+        assert_eq!((workload.as_str(), step, metric), ("seq-read-128k", 1, MetricName::LatMean.word()));
+    }
+}
+
+#[test]
+fn json_holds_everything_with_null_for_unknown() {
+    let run = common::measured_quick(3, 5);
+    let json: Value = serde_json::from_str(&results_json(std::slice::from_ref(&run)).expect("finite")).expect("JSON");
+    assert_eq!(json["schema"], "flashlab-results");
+    let manifest = &json["runs"][0]["manifest"];
+    assert_eq!((&manifest["seed"], &manifest["host"]), (&Value::from(42), &Value::from("bench-7")));
+    assert_eq!(manifest["target"]["model"], Value::Null);
+    assert_eq!(manifest["target"]["capacity_bytes"], 1_u64 << 30);
+    assert_eq!(manifest["granted"][0]["refused"][0], "IOPOLL: the file system has no polling");
+    let point = &json["runs"][0]["steps"][0]["points"][0];
+    assert_eq!(point["at"]["threads"], Value::Null);
+    assert!(point["metrics"][2]["interval_95"][0].is_number());
+    let job = &point["job"];
+    assert_eq!(job["series"].as_array().map(Vec::len), Some(3));
+    assert_eq!(job["read"]["lat"], Value::Null, "nothing was read");
+    assert_eq!(job["write"]["slat"], Value::Null, "submission was not timed apart");
+    let direct = &run.steps[0].points[0].job.as_ref().expect("a job").write.lat;
+    let p99 = job["write"]["lat"]["percentiles"].as_array().and_then(|all| all.iter().find(|p| p["percent"] == 99.0));
+    assert_eq!(p99.map(|p| p["value_ns"].clone()), direct.percentile(99.0).map(|p| p.value.0.into()));
+    let counted: u64 = job["write"]["lat"]["histogram"]["buckets"]
+        .as_array()
+        .map_or(0, |all| all.iter().filter_map(|bucket| bucket[1].as_u64()).sum());
+    assert_eq!(counted, direct.count());
+}
+
+#[test]
+fn the_manifest_holds_what_the_csv_leaves_out() {
+    let json: Value =
+        serde_json::from_str(&manifest_json(&[common::measured_quick(1, 1)]).expect("finite")).expect("JSON");
+    let run = &json["runs"][0];
+    for key in ["tool", "version", "commit", "seed", "started", "host", "kernel", "state_before", "granted", "suite"] {
+        assert!(!run[key].is_null(), "{key}");
+    }
+}
