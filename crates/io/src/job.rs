@@ -106,6 +106,9 @@ impl<'a> Run<'a> {
             EngineChoice::Psync => "psync".to_owned(),
         };
         run.granted.direct = Some(options.direct);
+        if let Some(resolution) = clock_resolution() {
+            run.remark(&format!("CLOCK_MONOTONIC in steps of {resolution}"));
+        }
         if job.rw.writes() {
             run.remark("no-fsync");
         }
@@ -155,12 +158,12 @@ impl<'a> Run<'a> {
     /// Waits until every thread is set up. When this fails the start channels close, and all
     /// threads end.
     fn await_ready(&mut self) -> Result<(), TargetError> {
-        for _ in 0..self.threads.len() {
+        for first in (0..self.threads.len()).map(|i| i == 0) {
             match self.messages.recv() {
+                Ok(Message::Ready(granted)) if first => self.granted = granted,
                 Ok(Message::Ready(granted)) => {
-                    if self.granted.features.len() <= granted.features.len() {
-                        self.granted.features = granted.features;
-                    }
+                    // In force is what every thread was granted.
+                    self.granted.features.retain(|feature| granted.features.contains(feature));
                     let news = granted.refused.into_iter().filter(|r| !self.granted.refused.contains(r));
                     let news: Vec<String> = news.collect();
                     self.granted.refused.extend(news);
@@ -374,6 +377,14 @@ fn process_cpu() -> Option<CpuTime> {
     Some(CpuTime { user: time(usage.ru_utime), system: time(usage.ru_stime) })
 }
 
+/// The smallest step of the clock that stamps the I/Os.
+fn clock_resolution() -> Option<Nanos> {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `step` is plain data on this stack, and clock_getres fills it.
+    let known = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &mut step) } == 0;
+    known.then(|| Nanos(step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64))
+}
+
 /// Refuses a job whose buffers alone would fill the memory.
 fn check_memory(job: &Job) -> Result<(), TargetError> {
     let needed = u128::from(stride(job.bs)) * u128::from(job.outstanding());
@@ -432,4 +443,70 @@ fn bytes_left(job: &Job, bytes: u64, rate: Option<BytesPerSecond>) -> Option<(f6
     let left = Bytes(amount.0.saturating_sub(bytes));
     let moving = rate.filter(|rate| rate.0 > 0.0);
     Some(((bytes as f64 / amount.0 as f64).min(1.0), moving.map(|rate| rate.time_for(left))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashlab_spec::{Region, Rw};
+    use flashlab_target::Unobserved;
+
+    fn job() -> Job {
+        Job {
+            workload: "w".into(),
+            rw: Rw::Read,
+            rwmixread: 100,
+            bs: Bytes::kib(4),
+            iodepth: 1,
+            numjobs: 2,
+            region: Region { offset: Bytes::ZERO, length: Bytes::kib(64) },
+            runtime: Some(Nanos::secs(10)),
+            amount: None,
+            ramp: Nanos::secs(10),
+            interval_goal: None,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_stops_the_others_and_is_reported() {
+        let file = Arc::new(tempfile::tempfile().expect("file"));
+        file.set_len(64 << 10).expect("size");
+        // Was not admitted: one block can't be shared by two sequential threads, which panics in both.
+        let job = Job { region: Region { offset: Bytes::ZERO, length: Bytes::kib(4) }, ..job() };
+        let options = OpenOptions { direct: false, engine: EngineChoice::Psync };
+        let run = Run::new(&job, &file, Path::new("/x"), options, Nanos::secs(1)).expect("set up");
+        let error = run.finish(&mut Unobserved).expect_err("a panic").to_string();
+        assert!(error.contains("not validated") && error.contains("fault of flashlab"), "{error}");
+    }
+
+    #[test]
+    fn progress_counts_ramp_and_amount() {
+        let mut meter = Speedometer::default();
+        let first = meter.progress(&job(), 5_000_000_000, 0);
+        assert_eq!((first.share, first.rate, first.left), (Some(0.25), None, Some(Nanos::secs(15))));
+        let both = Job { amount: Some(Bytes(4_000)), ..job() };
+        let second = meter.progress(&both, 6_000_000_000, 2_000);
+        assert_eq!((second.share, second.left), (Some(0.5), Some(Nanos::secs(1))));
+        assert_eq!(second.rate, Some(BytesPerSecond(2_000.0)));
+        let amount = Job { runtime: None, ..both };
+        assert_eq!(meter.progress(&amount, 7_000_000_000, 2_000).left, None);
+    }
+
+    #[test]
+    fn errors_of_all_threads_keep_the_first_offset() {
+        let record =
+            |kind: &str, at, first_ns| ErrorRecord { kind: kind.into(), count: 2, first_offset: Some(at), first_ns };
+        let merged = merge_errors(vec![record("EIO", 8192, 9), record("ENOSPC", 0, 5), record("EIO", 4096, 7)]);
+        let seen: Vec<_> = merged.iter().map(|e| (e.kind.as_str(), e.count, e.first_offset)).collect();
+        assert_eq!(seen, [("ENOSPC", 2, Some(Bytes(0))), ("EIO", 4, Some(Bytes(4096)))]);
+    }
+
+    #[test]
+    fn buffers_beyond_the_memory_are_refused() {
+        assert_eq!(available_memory("MemTotal: 9 kB\nMemAvailable:    1234 kB\nX: 1"), Some(Bytes::kib(1234)));
+        let huge = Job { bs: Bytes::mib(64), iodepth: 4096, numjobs: 1024, ..job() };
+        assert!(check_memory(&huge).is_err_and(|e| e.to_string().contains("memory")));
+        assert!(check_memory(&job()).is_ok());
+    }
 }

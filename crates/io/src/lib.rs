@@ -35,4 +35,4 @@ mod uring;
 mod worker;
 
 pub use probe::{DirectProbe, Probe, RingProbe, Unavailable, probe};
-pub use target::{EngineChoice, FileTarget, OpenOptions};
+pub use target::{ASSUMED_RATE, EngineChoice, FileTarget, OpenOptions};

@@ -2,6 +2,7 @@
 //! ring that does no I/O.
 
 use crate::explain::{BUFFERED_REMEDY, disabled_sysctl, errno_text, ring_refused};
+use crate::region::Region;
 use crate::ring::Ring;
 use flashlab_target::TargetError;
 use flashlab_units::Bytes;
@@ -75,6 +76,9 @@ fn probe_ring() -> Result<RingProbe, Unavailable> {
     let probed = std::thread::spawn(|| {
         let mut ring = Ring::new(RING_ENTRIES)?;
         ring.try_registered_ring();
+        if let (Ok(file), Ok(region)) = (File::open("/dev/null"), Region::map(RING_ENTRIES, Bytes::kib(4))) {
+            ring.register(&file, &region);
+        }
         let (operations, missing) = ring.operations();
         Ok(RingProbe { features: ring.features, refused: ring.refused, operations, missing })
     });
@@ -169,7 +173,7 @@ mod tests {
     fn a_ring_says_what_it_has() {
         match probe(None).io_uring {
             Ok(ring) => {
-                assert_eq!(ring.features.len() + ring.refused.len(), 5, "{ring:?}");
+                assert_eq!(ring.features.len() + ring.refused.len(), 7, "{ring:?}");
                 assert!(ring.operations.contains(&"READ_FIXED"), "{ring:?}");
             }
             Err(refused) => assert!(refused.remedy.contains("psync"), "{refused:?}"),

@@ -21,6 +21,7 @@ impl Psync {
 
     /// Runs the thread's requests to their end.
     pub(crate) fn run(&mut self, duty: &mut Duty) -> End {
+        let mut last_ns = 0;
         while let Some(request) = duty.source.next() {
             let (offset, length) = (request.offset.0, request.length);
             let is_write = request.direction == Direction::Write;
@@ -31,17 +32,15 @@ impl Psync {
             }
             let start = duty.clock.now_ns();
             duty.tally.submitted(start, 1);
-            let done = loop {
-                let done = if is_write {
-                    rustix::io::pwrite(&self.file, buffer, offset)
+            let done = rustix::io::retry_on_intr(|| {
+                if is_write {
+                    rustix::io::pwrite(&self.file, &*buffer, offset)
                 } else {
                     rustix::io::pread(&self.file, &mut *buffer, offset)
-                };
-                if done != Err(rustix::io::Errno::INTR) {
-                    break done;
                 }
-            };
+            });
             let now = duty.clock.now_ns();
+            last_ns = now;
             let over = duty.tally.reaped(now, 1);
             match done {
                 Ok(moved) if moved == length as usize => {
@@ -67,6 +66,8 @@ impl Psync {
                 return End::Stopped;
             }
         }
+        // The window of an amount ends with its last completion.
+        duty.tally.close(last_ns);
         End::Amount
     }
 }

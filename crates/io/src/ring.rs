@@ -1,6 +1,6 @@
 //! Setting up one ring: asking for everything, noting what was granted.
 
-use crate::explain::{errno_text, ring_error};
+use crate::explain::{PSYNC_REMEDY, errno_text, ring_error};
 use crate::region::Region;
 use flashlab_samples::Granted;
 use flashlab_target::TargetError;
@@ -8,7 +8,6 @@ use io_uring::{IoUring, Probe, opcode};
 
 type Builder = io_uring::Builder;
 use std::fs::File;
-use std::io;
 use std::os::fd::AsRawFd;
 
 /// The kernel registers at most 1 GiB as one buffer.
@@ -62,7 +61,12 @@ impl Ring {
         let (kept, lacking) = FLAGS.split_at(FLAGS.len() - attempt);
         if !ring.params().is_feature_ext_arg() {
             // Without it a wait has no time limit, and a stuck I/O could not be noticed.
-            return Err(ring_error(&io::Error::from_raw_os_error(libc::ENOSYS)));
+            return Err(TargetError::NotGranted {
+                what: "io_uring",
+                reason: "this kernel's io_uring can't limit a wait (IORING_FEAT_EXT_ARG), which needs Linux 5.11"
+                    .into(),
+                remedy: format!("use a newer kernel, or {PSYNC_REMEDY}"),
+            });
         }
         Ok(Ring {
             ring,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// For an estimate of time before anything was measured: about a SATA drive, slow enough that a
 /// plan seldom promises too much.
-const ASSUMED_RATE: BytesPerSecond = BytesPerSecond(500e6);
+pub const ASSUMED_RATE: BytesPerSecond = BytesPerSecond(500e6);
 /// The deadline of one I/O. The NVMe driver gives up on a command after 30 s by default, so that an
 /// I/O that is out longer has been lost or is being retried over and over.
 const STUCK_AFTER: Nanos = Nanos::secs(30);
@@ -135,7 +135,8 @@ impl FileTarget {
         Ok(())
     }
 
-    /// Whether a file has holes in the region, or space that was reserved and never written.
+    /// Whether a file has holes in the region, or space that was reserved and never
+    /// written. Pages that happen to be in the page cache look written.
     fn is_partly_unwritten(&self, job: &Job) -> bool {
         let hole = rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(job.region.offset.0));
         let end = job.region.offset.0 + job.region.length.0;
@@ -248,4 +249,20 @@ fn direct_means_something(inspection: &Inspection) -> Result<(), TargetError> {
 /// Size of an opened file or block device.
 fn size_of(file: &File) -> std::io::Result<Bytes> {
     Ok(Bytes(rustix::fs::seek(file, rustix::fs::SeekFrom::End(0))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_can_move_to_another_thread() {
+        fn is_send<T: Send>() {}
+        is_send::<FileTarget>();
+    }
+
+    #[test]
+    fn direct_and_io_uring_are_the_default() {
+        assert_eq!(OpenOptions::default(), OpenOptions { direct: true, engine: EngineChoice::IoUring });
+    }
 }

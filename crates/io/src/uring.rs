@@ -112,10 +112,16 @@ impl Uring {
         for index in 0..flight.slots.len() as u32 {
             flight.refill(duty, index, &mut sq);
         }
+        if flight.fresh.is_empty() {
+            // No share of the amount: this thread's window is empty.
+            duty.tally.close(0);
+            return End::Amount;
+        }
         loop {
             flight.depart(duty);
             sq.sync();
             let entered = submitter.submit_with_args(1, &args);
+            sq.sync();
             cq.sync();
             let now = duty.clock.now_ns();
             let reaped = cq.len() as u32;
@@ -135,6 +141,8 @@ impl Uring {
             cq.sync();
             duty.publish();
             if *flight.busy == 0 && flight.fresh.is_empty() {
+                // The window of an amount ends with its last completion.
+                duty.tally.close(now);
                 return flight.end.unwrap_or(End::Amount);
             }
             if (reaped == 0 || duty.look_for_stuck(now)) && stuck(duty, flight.slots, now) {
@@ -215,6 +223,12 @@ impl Drop for Uring {
     /// With I/Os still in the kernel's hands the buffers must stay mapped, since the kernel may yet
     /// write to them: they are left behind, and the ring is closed without waiting.
     fn drop(&mut self) {
+        if self.busy == 0 && self.registered {
+            // Closing a ring lets go of its file some time later; whoever detaches the device next
+            // would find it in use. Where this fails, that is all that happens.
+            let submitter = self.ring.submitter();
+            let _ = submitter.unregister_files().and_then(|()| submitter.unregister_buffers());
+        }
         // SAFETY: dropped here once and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.ring) };
         if self.busy == 0 {
