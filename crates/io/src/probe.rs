@@ -154,7 +154,9 @@ mod tests {
 
     #[test]
     fn a_place_for_a_new_file_is_probed_without_a_trace() {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("folder");
+        // Beside this program, which is on a disk; /tmp may be kept in memory.
+        let program = std::env::current_exe().expect("program");
+        let folder = tempfile::tempdir_in(program.parent().expect("its folder")).expect("folder");
         let probe = probe(Some(&folder.path().join("not-there-yet")));
         assert!(!probe.kernel.is_empty());
         let direct = probe.direct.expect("a path was given");
