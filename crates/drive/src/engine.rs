@@ -168,14 +168,9 @@ impl<'a> Engine<'a> {
             Event::Arrive { slot } => self.arrive(slot, at),
             Event::DieDone { slot, die, bytes } => {
                 let in_controller = self.nand.transfer(die, at, u64::from(bytes));
-                let at_host = self.controller.deliver(in_controller, u64::from(bytes)) + self.read_overhead;
-                let s = &mut self.host.slots[slot as usize];
-                s.ready_at = s.ready_at.max(at_host);
-                s.parts_left -= 1;
-                if s.parts_left == 0 {
-                    self.events.add(s.ready_at, Event::Complete { slot });
-                }
+                self.events.add(in_controller, Event::Ready { slot, bytes });
             }
+            Event::Ready { slot, bytes } => self.deliver(slot, bytes, at),
             Event::Complete { slot } => self.complete(slot, at),
             Event::Programmed { host_units } => {
                 self.programs_in_flight -= 1;
@@ -204,8 +199,8 @@ impl<'a> Engine<'a> {
             }
             Direction::Read if self.read_ahead.continues(request.offset.0, length) => {
                 let ready = self.read_ahead.serve(decoded, length);
-                let at_host = self.controller.deliver(ready, length);
-                self.events.add(at_host, Event::Complete { slot });
+                self.one_part(slot, 0);
+                self.events.add(ready, Event::Ready { slot, bytes: request.length });
             }
             Direction::Read => self.mapped_read(slot, decoded, request.offset.0, length),
         }
@@ -240,12 +235,29 @@ impl<'a> Engine<'a> {
             self.events.add(done, Event::DieDone { slot, die, bytes: bytes as u32 });
             parts += 1;
         }
-        let s = &mut self.host.slots[slot as usize];
-        (s.parts_left, s.ready_at) = (parts, 0);
         if parts == 0 {
             // Nothing mapped: zeros straight from the controller.
-            let at_host = self.controller.deliver(at, length);
-            self.events.add(at_host, Event::Complete { slot });
+            self.one_part(slot, 0);
+            self.events.add(at, Event::Ready { slot, bytes: length as u32 });
+        } else {
+            let s = &mut self.host.slots[slot as usize];
+            (s.parts_left, s.overhead) = (parts, self.read_overhead);
+        }
+    }
+
+    fn one_part(&mut self, slot: u32, overhead: Ps) {
+        let s = &mut self.host.slots[slot as usize];
+        (s.parts_left, s.overhead) = (1, overhead);
+    }
+
+    /// A part of a read crosses the link; the last one completes the request. The link is reached in
+    /// the order of time, so that no request waits for one that comes later.
+    fn deliver(&mut self, slot: u32, bytes: u32, at: Ps) {
+        let at_host = self.controller.deliver(at, u64::from(bytes));
+        let s = &mut self.host.slots[slot as usize];
+        s.parts_left -= 1;
+        if s.parts_left == 0 {
+            self.events.add(at_host + s.overhead, Event::Complete { slot });
         }
     }
 

@@ -11,8 +11,10 @@ pub(crate) enum Event {
     Submit { slot: u32 },
     /// A write's data has crossed the link.
     Arrive { slot: u32 },
-    /// A die has read its part of a request; channel and link come next.
+    /// A die has read its part of a request; the channel comes next.
     DieDone { slot: u32, die: u32, bytes: u32 },
+    /// Data for the host is in the controller; the link comes next.
+    Ready { slot: u32, bytes: u32 },
     /// A request is complete for the host.
     Complete { slot: u32 },
     /// A program has ended; `host_units` units of the write buffer are free again.

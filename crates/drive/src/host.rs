@@ -11,10 +11,10 @@ pub(crate) struct Slot {
     /// When the host began to submit; latency counts from here.
     pub(crate) stamp: Ps,
     pub(crate) request: Request,
-    /// Parts of a mapped read still on dies.
+    /// Parts of a read that have not crossed the link yet.
     pub(crate) parts_left: u32,
-    /// When the last byte of the parts so far is at the host.
-    pub(crate) ready_at: Ps,
+    /// Fixed delay after the last part has crossed the link.
+    pub(crate) overhead: Ps,
 }
 
 /// A job's queue: submissions one after another.
@@ -41,7 +41,7 @@ impl Host {
         let idle = Request { offset: flashlab_units::Bytes(0), length: 0, direction: Direction::Read };
         let slots = (0..job.iodepth)
             .flat_map(|_| 0..job.numjobs)
-            .map(|job| Slot { job, stamp: 0, request: idle, parts_left: 0, ready_at: 0 })
+            .map(|job| Slot { job, stamp: 0, request: idle, parts_left: 0, overhead: 0 })
             .collect();
         Host { queues, slots, submit_time: ps(profile.submit_time.value), resubmit_gap: ps(profile.resubmit_gap.value) }
     }
