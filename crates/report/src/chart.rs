@@ -15,6 +15,10 @@ const INK: &str = "#1c2733";
 /// Wide enough for the 400 px of a phone: the script takes the width of the page.
 const HEIGHT_PX: u32 = 380;
 
+/// Longest name in a legend, in characters: what fits a chart on a phone. Names of devices and files
+/// can be longer; the whole name stands in the tables and where a mark is pointed at.
+const NAME_MAX: usize = 40;
+
 /// Lines over two axes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chart {
@@ -130,7 +134,7 @@ impl Line {
             |value: fn(&Mark) -> f64| -> Value { self.marks.iter().map(|m| json!(rounded(value(m)))).collect() };
         let mut out = json!({
             "type": "scatter", "mode": if self.markers { "lines+markers" } else { "lines" },
-            "name": plot_text(&self.name),
+            "name": plot_text(&shortened(&self.name)),
             "x": column(|m| m.x), "y": column(|m| m.y),
             "text": self.marks.iter().map(|m| json!(plot_text(&m.hover))).collect::<Value>(),
             "hovertemplate": "%{text}<extra></extra>",
@@ -174,6 +178,13 @@ impl Chart {
             },
         })
     }
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_MAX {
+        return name.to_owned();
+    }
+    name.chars().take(NAME_MAX - 1).chain(['…']).collect()
 }
 
 fn band_json(band: &Band) -> Value {
@@ -240,6 +251,13 @@ mod tests {
         let text = script_json(&json);
         assert!(!text.contains(['<', '>', '&']), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(json), "escaping keeps the value");
+    }
+
+    #[test]
+    fn long_names_are_shortened_in_the_legend_only() {
+        let json = chart(&"漢".repeat(60)).to_json("c");
+        assert_eq!(json["data"][0]["name"], format!("{}…", "漢".repeat(NAME_MAX - 1)));
+        assert_eq!(json["data"][0]["text"][0], format!("{}<br>2 us", "漢".repeat(60)));
     }
 
     #[test]

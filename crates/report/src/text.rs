@@ -45,9 +45,10 @@ pub(crate) fn plain(value: f64) -> String {
     }
 }
 
-/// A share as percent: `4.1 %`.
+/// A share as percent: `4.1 %`, `20 %`.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    let text = format!("{:.1}", share * 100.0);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// A latency in ns for people; fractions of a ns are not shown.
@@ -146,7 +147,7 @@ mod tests {
     fn numbers() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([4111.05, 534.2, 12.34, 1.234, 0.0].map(plain), ["4,111", "534", "12.3", "1.23", "0.00"]);
-        assert_eq!(percent(0.0412), "4.1 %");
+        assert_eq!([0.0412, 0.2].map(percent), ["4.1 %", "20 %"]);
         assert_eq!(latency(86_210.4), "86.2 us");
     }
 

@@ -124,12 +124,17 @@ fn anchor(index: usize) -> String {
 }
 
 fn navigation(sections: &[Section<'_>], profiles: &[DriveProfile]) -> Markup {
+    let twice = |section: &Section<'_>| sections.iter().filter(|s| s.workload == section.workload).count() > 1;
     html! {
         nav aria-label="Contents" {
             a href="#in-short" { "In short" }
             a href="#limits" { "What it does not say" }
             @if !profiles.is_empty() { a href="#sheet" { "Spec sheet" } }
-            @for (i, section) in sections.iter().enumerate() { a href={ "#" (anchor(i)) } { (clean(section.workload)) } }
+            @for (i, section) in sections.iter().enumerate() {
+                a href={ "#" (anchor(i)) } {
+                    (clean(section.workload)) @if twice(section) { " (" (clean(section.suite)) ")" }
+                }
+            }
             @if !profiles.is_empty() { a href="#parameters" { "Model" } }
             a href="#method" { "Provenance and method" }
         }

@@ -10,9 +10,12 @@ use maud::{Markup, html};
 /// The section of a workload.
 pub(super) fn workload(page: &mut Page, section: &Section<'_>, index: usize) -> Markup {
     page.anchor = anchor(index);
-    let mut charts = time_charts(section);
-    charts.extend(curves(section));
-    charts.extend(rounds_chart(section));
+    let mut charts = Vec::new();
+    if !section.prepares {
+        charts.extend(time_charts(section));
+        charts.extend(curves(section));
+        charts.extend(rounds_chart(section));
+    }
     html! {
         section id=(page.anchor) {
             h2 {

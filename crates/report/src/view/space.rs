@@ -29,6 +29,8 @@ fn chart(runs: &[RunRecord], name: MetricName, axis: impl Fn(f64) -> (String, f6
     let lines = runs.iter().zip(labels(runs)).enumerate().map(|(rank, (run, label))| {
         let steps =
             run.steps.iter().enumerate().flat_map(|(i, step)| step.points.iter().map(move |p| (i + 1, step, p)));
+        // The point that sums up a window of rounds repeats what its rounds said.
+        let steps = steps.filter(|(_, step, point)| step.round == 0 || point.at.pass.is_some());
         let mark = |(position, step, point): (usize, &flashlab_analysis::StepRecord, &PointResult)| {
             let hover = format!("step {position}: {}\n{}", step.title, hover(&point.at.workload, point, &SHOWN));
             Some(Mark { x: position as f64, y: point.value(name)? / factor, hover })

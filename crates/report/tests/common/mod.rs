@@ -42,6 +42,7 @@ fn latencies(mean_ns: u64, count: u64, dice: &mut Dice) -> LatencyHistogram {
     out
 }
 
+#[derive(Clone, Copy)]
 pub struct Load {
     pub workload: &'static str,
     pub writes: bool,
@@ -179,78 +180,62 @@ fn run(suite: &str, origin: Origin, target: TargetIdentity) -> RunRecord {
     }
 }
 
+fn modelled_target() -> TargetIdentity {
+    let profile = profile();
+    TargetIdentity {
+        kind: TargetKind::ModelledDrive,
+        id: profile.id.clone(),
+        path: None,
+        model: Some(format!("{} {}", profile.vendor, profile.model)),
+        serial: None,
+        firmware: None,
+        profile_sha256: Some("9f".repeat(32)),
+        capacity: profile.parameters.capacity.user.value,
+        logical_block: Bytes(4096),
+    }
+}
+
+const FILL: Load =
+    Load { workload: "fill-128k", writes: true, bs: 131_072, depth: 16, jobs: 1, alone_ns: 20_000, ceiling: 30_000 };
+const SEQUENTIAL: Load = Load { workload: "seq-write-128k", ceiling: 31_000, ..FILL };
+const GRIDS: [Load; 3] = [
+    Load { workload: "rand-write-64k", bs: 65_536, alone_ns: 30_000, ceiling: 62_000, ..FILL },
+    Load { workload: "rand-read-64k", writes: false, bs: 65_536, alone_ns: 110_000, ceiling: 212_000, ..FILL },
+    Load { workload: "rand-read-4k", writes: false, bs: 4_096, alone_ns: 82_000, ceiling: 2_060_000, ..FILL },
+];
+
 /// A review of a modelled drive, each grid over `depths` × `jobs`.
 pub fn modelled_review(depths: &[u32], jobs: &[u32]) -> RunRecord {
     let mut dice = Dice(1);
-    let profile = profile();
-    let mut out = run(
-        REVIEW,
-        Origin::Modelled,
-        TargetIdentity {
-            kind: TargetKind::ModelledDrive,
-            id: profile.id.clone(),
-            path: None,
-            model: Some(format!("{} {}", profile.vendor, profile.model)),
-            serial: None,
-            firmware: None,
-            profile_sha256: Some("9f".repeat(32)),
-            capacity: profile.parameters.capacity.user.value,
-            logical_block: Bytes(4096),
-        },
-    );
+    let mut out = run(REVIEW, Origin::Modelled, modelled_target());
     push(&mut out, "purge".into(), 0, vec![], &[]);
-    for pass in 1..=2 {
-        let load = Load {
-            workload: "fill-128k",
-            writes: true,
-            bs: 131_072,
-            depth: 16,
-            jobs: 1,
-            alone_ns: 20_000,
-            ceiling: 30_000,
-        };
-        let result = job(&load, true, 5_000, 1, &mut dice);
-        let one =
-            point(&out, &load, if pass == 1 { Condition::Purged } else { Condition::Written }, Some(pass), result);
-        let said: &[&str] = if pass == 1 { &["scaled by 2048; rates do not depend on it"] } else { &[] };
-        push(&mut out, "fill-128k: sequential fill, 128 KiB, iodepth 16".into(), 0, vec![one], said);
+    for (pass, condition) in [(1, Condition::Purged), (2, Condition::Written)] {
+        let result = job(&FILL, true, 5_000, 1, &mut dice);
+        let one = point(&out, &FILL, condition, Some(pass), result);
+        let said = ["scaled by 2048; rates do not depend on it"];
+        push(&mut out, "fill-128k: sequential fill, 128 KiB, iodepth 16".into(), 0, vec![one], &said);
     }
-    let load =
-        |workload, writes, bs, alone_ns, ceiling| Load { workload, writes, bs, depth: 16, jobs: 1, alone_ns, ceiling };
-    let one = load("seq-write-128k", true, 131_072, 20_000, 31_000);
-    let job_of = |load: &Load, dice: &mut Dice| job(load, true, 20_000, 1, dice);
-    let result = job_of(&one, &mut dice);
-    let only = point(&out, &one, Condition::AfterFill, None, result);
+    let result = job(&SEQUENTIAL, true, 20_000, 1, &mut dice);
+    let only = point(&out, &SEQUENTIAL, Condition::AfterFill, None, result);
     push(&mut out, "seq-write-128k, iodepth 16, numjobs 1".into(), 0, vec![only], &[]);
     let mut free = 17_857_000_000_000_u64;
-    for shape in [
-        load("rand-write-64k", true, 65_536, 30_000, 62_000),
-        load("rand-read-64k", false, 65_536, 110_000, 212_000),
-        load("rand-read-4k", false, 4_096, 82_000, 2_060_000),
-    ] {
-        for depth in depths {
-            for jobs in jobs {
-                let load = Load {
-                    depth: *depth,
-                    jobs: *jobs,
-                    ..load(shape.workload, shape.writes, shape.bs, shape.alone_ns, shape.ceiling)
-                };
-                let mut result = job_of(&load, &mut dice);
-                if load.writes {
-                    free -= 123_000_000_000;
-                    let host = Bytes(result.write.bytes.0);
-                    result.health = Some(HealthLog {
-                        host_written: Some(host),
-                        media_written: Some(Bytes(host.0 + host.0 / 50)),
-                        free_pool: Some(Bytes(free)),
-                        ..HealthLog::default()
-                    });
-                }
-                let point = point(&out, &load, Condition::AfterFill, None, result);
-                let title = format!("{}, iodepth {depth}, numjobs {jobs}", load.workload);
-                push(&mut out, title, 0, vec![point], &[]);
-            }
+    for (load, depth, jobs) in
+        GRIDS.iter().flat_map(|l| depths.iter().flat_map(move |d| jobs.iter().map(move |j| (l, *d, *j))))
+    {
+        let load = Load { depth, jobs, ..*load };
+        let mut result = job(&load, true, 20_000, 1, &mut dice);
+        if load.writes {
+            free -= 123_000_000_000;
+            let host = result.write.bytes;
+            result.health = Some(HealthLog {
+                host_written: Some(host),
+                media_written: Some(Bytes(host.0 + host.0 / 50)),
+                free_pool: Some(Bytes(free)),
+                ..HealthLog::default()
+            });
         }
+        let one = point(&out, &load, Condition::AfterFill, None, result);
+        push(&mut out, format!("{}, iodepth {depth}, numjobs {jobs}", load.workload), 0, vec![one], &[]);
     }
     out.steps_planned = out.steps_done();
     out
