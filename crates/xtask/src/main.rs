@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 fn perform(task: Task) -> anyhow::Result<Exit> {
     let workspace = Workspace::load()?;
     match task {
-        Task::Test { browser } => test::run(&workspace, browser),
+        Task::Test { browser } => Ok(test::run(&workspace, browser)),
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { name, arguments } => bench::run(&workspace, name.as_deref(), &arguments),
         Task::Golden => golden::run(&workspace),

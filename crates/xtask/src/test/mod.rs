@@ -6,103 +6,78 @@
 
 mod environment;
 mod output;
+mod session;
 
 use crate::workspace::Workspace;
 use crate::{Exit, bench, golden, run, tidy};
 use anyhow::Result;
 use output::{Line, TestOutput};
+use session::{Outcome, Session};
 use std::process::Command;
-use std::time::{Duration, Instant};
-
-/// How a part ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Outcome {
-    Good,
-    Failed(String),
-    /// Not run, with the reason.
-    Skipped(String),
-}
-
-/// A part that was run or skipped.
-#[derive(Debug)]
-struct Part {
-    name: String,
-    outcome: Outcome,
-    took: Duration,
-}
-
-/// What has happened so far.
-#[derive(Debug, Default)]
-struct Session {
-    parts: Vec<Part>,
-    /// What was left out and why: by the machine, by a test, by a part.
-    skipped: Vec<String>,
-    tests: TestOutput,
-}
 
 /// Runs every part and judges.
-pub(crate) fn run(workspace: &Workspace, browser: bool) -> Result<Exit> {
-    let start = Instant::now();
-    let mut session = Session::default();
-    heading("what this machine has");
-    session.skipped = environment::prepare(browser)?;
-    for reason in &session.skipped {
-        println!("SKIPPED: {reason}");
-    }
-    check_source(workspace, &mut session)?;
-    let builds = session.part("build the tests", |_| judge(run::inherit(build_tests(workspace))?))?;
-    if builds {
-        session.part("tests and golden files", |session| run_tests(workspace, session))?;
-        smoke_benches(workspace, &mut session)?;
-        session.part("release build", |_| judge(run::inherit(build_release(workspace))?))?;
-        session.part("release: flashlab --version", |session| session.passed_through(release_version(workspace)))?;
+pub(crate) fn run(workspace: &Workspace, browser: bool) -> Exit {
+    let mut session = Session::new(|line| println!("{line}"));
+    session.part("what this machine has", |session| {
+        for reason in environment::prepare(browser)? {
+            println!("SKIPPED: {reason}");
+            session.skipped(reason);
+        }
+        Ok(Outcome::Good)
+    });
+    check_source(workspace, &mut session);
+    let mut tests = TestOutput::default();
+    if session.run("build the tests", cargo(workspace, &["test", "--workspace", "--no-run"])) {
+        session.part("tests and golden files", |session| run_tests(workspace, session, &mut tests));
+        // Before the benchmarks: they share its libraries, and its time is the one a user waits.
+        session.run("release build", cargo(workspace, &["build", "--release"]));
+        session.run("release: flashlab --version", release_version(workspace));
+        for one in workspace.benches() {
+            let smoke = bench::command(workspace, &one, &["--smoke".to_owned()]);
+            session.run(&format!("smoke run of benchmark {}", one.name), smoke);
+        }
     } else {
-        let reason = "the tests don't build";
-        for name in ["tests and golden files", "benchmarks", "release"] {
-            session.parts.push(Part {
-                name: name.into(),
-                outcome: Outcome::Skipped(reason.into()),
-                took: Duration::ZERO,
-            });
+        for name in ["tests and golden files", "release build", "benchmarks"] {
+            session.part(name, |_| Ok(Outcome::Skipped("the tests don't build".into())));
         }
     }
-    Ok(session.close(start.elapsed()))
+    session.close(&tests.totals())
 }
 
 /// The parts that judge the source without running it.
-fn check_source(workspace: &Workspace, session: &mut Session) -> Result<()> {
+fn check_source(workspace: &Workspace, session: &mut Session) {
     session.part("tidy", |_| {
         Ok(match tidy::run(workspace)? {
             Exit::Done => Outcome::Good,
             _ => Outcome::Failed("see the findings above".into()),
         })
-    })?;
+    });
     for (component, arguments) in [
         ("fmt", &["fmt", "--all", "--check"][..]),
         ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ] {
-        session.part(component, |session| {
-            if let Some(reason) = environment::missing_component(component)? {
-                session.skipped.push(reason.clone());
-                return Ok(Outcome::Skipped(reason));
-            }
-            judge(run::inherit(cargo(workspace, arguments))?)
-        })?;
+        match environment::missing_component(component) {
+            Ok(Some(why)) => session.part(component, |_| Ok(Outcome::Skipped(why))),
+            _ => session.run(component, cargo(workspace, arguments)),
+        };
     }
-    session.part("documentation", |_| {
-        let mut command = cargo(workspace, &["doc", "--workspace", "--no-deps"]);
-        command.env("RUSTDOCFLAGS", "-D warnings");
-        judge(run::inherit(command)?)
+    let mut documentation = cargo(workspace, &["doc", "--workspace", "--no-deps"]);
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    session.run("documentation", documentation);
+}
+
+/// All tests, with what they printed: a test says there what it had to skip.
+fn run_tests(workspace: &Workspace, session: &mut Session, tests: &mut TestOutput) -> Result<Outcome> {
+    let mut command = cargo(workspace, &["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+    // Golden files are compared here, never written, whatever the developer's shell is set to.
+    command.env_remove(golden::VARIABLE).env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
+    let status = run::by_line(command, |line| match tests.line(line) {
+        Line::Show(text) => println!("{text}"),
+        Line::Hide => {}
+        Line::Skipped(reason) => session.skipped(reason),
     })?;
-    Ok(())
-}
-
-fn build_tests(workspace: &Workspace) -> Command {
-    cargo(workspace, &["test", "--workspace", "--no-run"])
-}
-
-fn build_release(workspace: &Workspace) -> Command {
-    cargo(workspace, &["build", "--release"])
+    tests.passed = status.success();
+    Ok(Outcome::of(status))
 }
 
 fn release_version(workspace: &Workspace) -> Command {
@@ -111,144 +86,8 @@ fn release_version(workspace: &Workspace) -> Command {
     command
 }
 
-/// All tests, with what they printed: a test says there what it had to skip.
-fn run_tests(workspace: &Workspace, session: &mut Session) -> Result<Outcome> {
-    let mut command = cargo(workspace, &["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-    // Golden files are compared here, never written, whatever the developer's shell is set to.
-    command.env_remove(golden::VARIABLE).env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
-    let status = run::by_line(command, |line| match session.tests.line(line) {
-        Line::Show(text) => println!("{text}"),
-        Line::Hide => {}
-        Line::Skipped(reason) => session.skipped.push(reason),
-    })?;
-    session.tests.passed = status.success();
-    judge(status)
-}
-
-/// Each benchmark once, in its short form: it must still build and run.
-fn smoke_benches(workspace: &Workspace, session: &mut Session) -> Result<()> {
-    for one in workspace.benches() {
-        let name = format!("smoke run of benchmark {}", one.name);
-        session
-            .part(&name, |session| session.passed_through(bench::command(workspace, &one, &["--smoke".to_owned()])))?;
-    }
-    Ok(())
-}
-
 fn cargo(workspace: &Workspace, arguments: &[&str]) -> Command {
     let mut command = run::cargo(workspace);
     command.args(arguments);
     command
-}
-
-fn judge(status: std::process::ExitStatus) -> Result<Outcome> {
-    Ok(if status.success() { Outcome::Good } else { Outcome::Failed(status.to_string()) })
-}
-
-fn heading(name: &str) {
-    println!("\n== {name} ==");
-}
-
-impl Session {
-    /// Runs one part under its heading; true when it is good.
-    fn part(&mut self, name: &str, work: impl FnOnce(&mut Self) -> Result<Outcome>) -> Result<bool> {
-        heading(name);
-        let start = Instant::now();
-        let outcome = work(self)?;
-        let took = start.elapsed();
-        match &outcome {
-            Outcome::Good => println!("-- {name}: ok, {}", seconds(took)),
-            Outcome::Failed(why) => println!("-- {name}: FAILED ({why}), {}", seconds(took)),
-            Outcome::Skipped(why) => println!("-- {name}: not run: {why}"),
-        }
-        let good = outcome == Outcome::Good;
-        self.parts.push(Part { name: name.to_owned(), outcome, took });
-        Ok(good)
-    }
-
-    /// Runs a command, shows its output, and keeps what it says it skipped.
-    fn passed_through(&mut self, command: Command) -> Result<Outcome> {
-        let status = run::by_line(command, |line| {
-            println!("{line}");
-            self.skipped.extend(output::skipped(line));
-        })?;
-        judge(status)
-    }
-
-    /// Prints the summary and, as the last line, the tests' totals.
-    fn close(mut self, took: Duration) -> Exit {
-        heading("summary");
-        for part in &self.parts {
-            println!("{}", part.summary());
-        }
-        self.skipped.sort();
-        self.skipped.dedup();
-        if !self.skipped.is_empty() {
-            println!("skipped:");
-            self.skipped.iter().for_each(|reason| println!("  {reason}"));
-        }
-        let failed: Vec<&str> = self.parts.iter().filter(|part| part.failed()).map(|part| part.name.as_str()).collect();
-        match failed.as_slice() {
-            [] => println!("everything asked for is good, in {}", seconds(took)),
-            failed => println!("FAILED: {}; in {}", failed.join(", "), seconds(took)),
-        }
-        println!("{}", self.tests.totals());
-        if failed.is_empty() { Exit::Done } else { Exit::Failed }
-    }
-}
-
-impl Part {
-    fn failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed(_))
-    }
-
-    fn summary(&self) -> String {
-        let (word, why) = match &self.outcome {
-            Outcome::Good => ("ok", ""),
-            Outcome::Failed(why) => ("FAILED", why.as_str()),
-            Outcome::Skipped(why) => ("not run", why.as_str()),
-        };
-        format!("{word:<7}  {:>8}  {}{}{why}", seconds(self.took), self.name, if why.is_empty() { "" } else { ": " })
-    }
-}
-
-fn seconds(took: Duration) -> String {
-    format!("{:.1} s", took.as_secs_f64())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn good(session: &mut Session, name: &str, outcome: Outcome) -> bool {
-        session.part(name, |_| Ok(outcome)).unwrap()
-    }
-
-    #[test]
-    fn one_failed_part_fails_the_whole() {
-        let mut session = Session::default();
-        assert!(good(&mut session, "one", Outcome::Good));
-        assert!(!good(&mut session, "two", Outcome::Failed("exit status: 1".into())));
-        assert!(good(&mut session, "three", Outcome::Good));
-        assert_eq!(session.parts.len(), 3);
-        assert_eq!(session.close(Duration::ZERO), Exit::Failed);
-    }
-
-    #[test]
-    fn a_skipped_part_fails_nothing() {
-        let mut session = Session::default();
-        good(&mut session, "fmt", Outcome::Skipped("no rustfmt".into()));
-        assert!(session.parts[0].summary().ends_with("fmt: no rustfmt"));
-        assert_eq!(session.close(Duration::ZERO), Exit::Done);
-    }
-
-    #[test]
-    fn what_a_command_skips_is_kept_and_its_failure_told() {
-        let mut session = Session::default();
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo SKIPPED: no io_uring; echo fine; exit 3"]);
-        let outcome = session.passed_through(command).unwrap();
-        assert!(matches!(outcome, Outcome::Failed(why) if why.contains('3')));
-        assert_eq!(session.skipped, ["no io_uring"]);
-    }
 }
