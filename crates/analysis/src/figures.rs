@@ -59,7 +59,8 @@ fn thin_percentiles(latency: &LatencyHistogram) -> Option<String> {
     let thin = MetricName::PERCENTILES
         .iter()
         .find(|(_, percent)| latency.percentile(*percent).is_some_and(|p| p.samples_beyond == 0))?;
-    Some(format!("{} samples: none beyond p{}, which is only the maximum", latency.count(), thin.1))
+    let needed = (100.0 / (100.0 - thin.1)).round();
+    Some(format!("fewer than {needed} samples: p{} and beyond are only the maximum", thin.1))
 }
 
 #[cfg(test)]
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn small_samples_and_purged_reads_are_remarked() {
         let said = remarks(&result(500), Condition::Purged).join("; ");
-        assert!(said.contains("none beyond p99.9") && said.contains("flash was not touched"), "{said}");
+        assert!(said.contains("p99.9 and beyond are only the maximum") && said.contains("flash was not touched"), "{said}");
         assert!(remarks(&result(100_000), Condition::AfterFill).is_empty());
     }
 }
