@@ -144,14 +144,6 @@ pub fn plan(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Resul
         }
     }
     let steps = planner.steps;
-    if steps.len() > STEPS_MAX {
-        return Err(SpecError::Job {
-            workload: suite.id.clone(),
-            reason: format!("the suite expands to {} steps", steps.len()),
-            remedy: format!("use at most {STEPS_MAX}"),
-        }
-        .into());
-    }
     Ok(Plan { suite: suite.clone(), target: target.clone(), region, seed: options.seed, steps })
 }
 
@@ -165,7 +157,7 @@ fn region(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Result<
     let wanted = options.size.or(suite.region_max).unwrap_or(target.capacity).min(target.capacity);
     let length = Bytes(wanted.0 / largest.0 * largest.0);
     // A region of a few blocks is a cache test; 64 blocks is the least that still spreads offsets.
-    let needed = Bytes(largest.0 * 64);
+    let needed = Bytes(largest.0.saturating_mul(64));
     if length < needed {
         return Err(SpecError::TooSmall { workload: format!("suite {}", suite.id), needed, have: wanted });
     }
@@ -271,6 +263,14 @@ impl Planner<'_> {
             StepKind::Steady { job, rule, .. } => (job, u64::from(rule.rounds_max)),
         };
         job.validate(self.target.logical_block, self.target.capacity)?;
+        // Asked at each step: a short suite can expand to more steps than memory holds.
+        if self.steps.len() == STEPS_MAX {
+            return Err(SpecError::Job {
+                workload: format!("suite {}", self.suite.id),
+                reason: format!("it expands to more than {STEPS_MAX} steps"),
+                remedy: "shorten the lists of iodepth and numjobs, or split the suite".into(),
+            });
+        }
         let mut estimate = self.estimate(job, repeats);
         if let Some(lead_in) = lead_in {
             estimate.writes.0 += lead_in.0;
@@ -299,6 +299,16 @@ impl Planner<'_> {
             writes_exact: job.amount.is_some() || !job.rw.writes(),
             time,
             time_exact: job.runtime.is_some(),
+        }
+    }
+}
+
+impl StepKind {
+    /// The job that the step runs; a purge runs none.
+    pub fn job(&self) -> Option<&Job> {
+        match self {
+            StepKind::Purge => None,
+            StepKind::Fill { job, .. } | StepKind::Point { job } | StepKind::Steady { job, .. } => Some(job),
         }
     }
 }
