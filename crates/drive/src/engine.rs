@@ -42,8 +42,10 @@ pub(crate) struct Counters {
 pub(crate) enum Goal {
     /// After this much virtual time and at least this many bytes admitted by the buffer.
     Written { time: Ps, admitted: u64 },
-    /// After this many bytes moved.
+    /// After this many bytes moved in the measured window.
     Amount { bytes: u64 },
+    /// When every job has moved its extents; all of it is measured.
+    Extents { bytes: u64 },
     /// When the interval of the mean is within this share, at the latest after this much time.
     Interval { share: f64, time: Ps },
 }
@@ -110,7 +112,7 @@ impl<'a> Engine<'a> {
             counters,
             events: EventQueue::default(),
             host: Host::new(host, job),
-            controller: Controller::new(parameters),
+            controller: Controller::new(parameters, host),
             merger: Merger::new(&parameters.merge),
             read_ahead: ReadAhead::new(&parameters.read_ahead),
             nand: Nand::new(&parameters.nand, geometry.factor),
@@ -129,9 +131,12 @@ impl<'a> Engine<'a> {
 
     /// Runs until the goal or a stop. What the buffer still holds is then flushed.
     pub(crate) fn run(&mut self, goal: Goal, observer: &mut dyn Observer) -> Stop {
+        if matches!(goal, Goal::Extents { .. }) {
+            self.begin_window(0);
+        }
         for slot in 0..self.host.slots.len() as u32 {
             let at = self.host.submit(slot, 0);
-            self.events.add(at, Event::Submit { slot });
+            self.submit_at(slot, at);
         }
         let mut handled = 0u64;
         let mut now = 0;
@@ -380,7 +385,13 @@ impl<'a> Engine<'a> {
             _ => {}
         }
         let next = self.host.resubmit(slot, at);
-        self.events.add(next, Event::Submit { slot });
+        self.submit_at(slot, next);
+    }
+
+    fn submit_at(&mut self, slot: u32, at: Option<Ps>) {
+        if let Some(at) = at {
+            self.events.add(at, Event::Submit { slot });
+        }
     }
 
     fn begin_window(&mut self, at: Ps) {
@@ -396,7 +407,7 @@ impl<'a> Engine<'a> {
         let elapsed = self.outcome.elapsed(now);
         let done = match goal {
             Goal::Written { time, admitted } => elapsed >= time && self.buffer.admitted >= admitted,
-            Goal::Amount { bytes } => self.outcome.bytes() >= bytes,
+            Goal::Amount { bytes } | Goal::Extents { bytes } => self.outcome.bytes() >= bytes,
             Goal::Interval { time, .. } => elapsed >= time && self.outcome.ios() >= READS_MIN,
         };
         if done || self.outcome.ios() >= IOS_MAX {
@@ -415,7 +426,7 @@ impl<'a> Engine<'a> {
             Goal::Written { time, admitted } => {
                 (elapsed as f64 / time.max(1) as f64).min(self.buffer.admitted as f64 / admitted.max(1) as f64)
             }
-            Goal::Amount { bytes } => self.outcome.bytes() as f64 / bytes.max(1) as f64,
+            Goal::Amount { bytes } | Goal::Extents { bytes } => self.outcome.bytes() as f64 / bytes.max(1) as f64,
             Goal::Interval { .. } => self.outcome.ios() as f64 / READS_MIN as f64,
         };
         let bytes = Bytes(self.outcome.bytes());

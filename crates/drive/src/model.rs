@@ -6,7 +6,7 @@ use crate::mapping::Mapping;
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
 use flashlab_samples::{Ended, Granted, HealthLog, JobResult, Origin, Series, TargetIdentity, TargetKind};
-use flashlab_spec::{DriveProfile, HostProfile, Job, Region, Rw};
+use flashlab_spec::{DriveProfile, Hosts, Job, Region, Rw};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 
@@ -20,7 +20,7 @@ const BUFFERS_OF_A_FILL: u64 = 8;
 /// A drive that exists only as a profile.
 pub struct ModelledDrive {
     profile: DriveProfile,
-    host: HostProfile,
+    hosts: Hosts,
     identity: TargetIdentity,
     geometry: Geometry,
     mapping: Mapping,
@@ -28,19 +28,14 @@ pub struct ModelledDrive {
 }
 
 impl ModelledDrive {
-    /// A purged drive by a checked profile, loaded by `host`. `profile_sha256` identifies the text
+    /// A purged drive by a checked profile, loaded by `hosts`. `profile_sha256` identifies the text
     /// that the profile was read from.
-    pub fn new(profile: DriveProfile, host: HostProfile, profile_sha256: Option<String>) -> Self {
-        Self::with_units_max(profile, host, profile_sha256, MAPPED_UNITS_MAX)
+    pub fn new(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>) -> Self {
+        Self::with_units_max(profile, hosts, profile_sha256, MAPPED_UNITS_MAX)
     }
 
     /// The same, at a scale at which at most `units_max` indirection units are mapped.
-    pub fn with_units_max(
-        profile: DriveProfile,
-        host: HostProfile,
-        profile_sha256: Option<String>,
-        units_max: u64,
-    ) -> Self {
+    pub fn with_units_max(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>, units_max: u64) -> Self {
         let geometry = Geometry::new(&profile, units_max);
         let identity = TargetIdentity {
             kind: TargetKind::ModelledDrive,
@@ -55,7 +50,7 @@ impl ModelledDrive {
             logical_block: Bytes(512),
         };
         let mapping = Mapping::new(geometry);
-        ModelledDrive { profile, host, identity, geometry, mapping, counters: Counters::default() }
+        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default() }
     }
 
     /// The profile it follows.
@@ -73,13 +68,41 @@ impl ModelledDrive {
         let length = if whole { user } else { self.geometry.scaled(job.region.length, grain).max(floor) };
         let offset = if whole { 0 } else { self.geometry.scaled(job.region.offset, grain).min(user - length) };
         scaled.region = Region { offset: Bytes(offset), length: Bytes(length) };
+        scaled.extents = self.scaled_extents(job);
         let all = |amount: Bytes| amount >= job.region.length;
         scaled.amount =
             job.amount.map(|a| Bytes(if all(a) { length } else { self.geometry.scaled(a, job.bs.0).max(job.bs.0) }));
         scaled
     }
 
+    /// Neighbours stay neighbours and keep apart: both ends are scaled alike. What rounding leaves
+    /// unequal between the threads is cut off the longer lists.
+    fn scaled_extents(&self, job: &Job) -> Vec<Vec<Region>> {
+        let at = |full: u64| self.geometry.scaled(Bytes(full), job.bs.0);
+        let scale = |e: &Region| {
+            let (start, end) = (at(e.offset.0), at(e.offset.0 + e.length.0));
+            Region { offset: Bytes(start), length: Bytes(end - start) }
+        };
+        let mut lists: Vec<Vec<Region>> = job.extents.iter().map(|list| list.iter().map(scale).collect()).collect();
+        let total = |list: &[Region]| list.iter().map(|e| e.length.0).sum::<u64>();
+        let shortest = lists.iter().map(|list| total(list)).min().unwrap_or(0);
+        for list in &mut lists {
+            let mut excess = total(list) - shortest;
+            for extent in list.iter_mut().rev() {
+                let cut = excess.min(extent.length.0);
+                extent.length.0 -= cut;
+                excess -= cut;
+            }
+            list.retain(|e| e.length.0 > 0);
+        }
+        lists
+    }
+
     fn goal(&self, job: &Job) -> Goal {
+        if !job.extents.is_empty() {
+            let bytes = job.extents.iter().flatten().map(|e| e.length.0).sum();
+            return Goal::Extents { bytes };
+        }
         if let Some(bytes) = job.amount {
             return Goal::Amount { bytes: bytes.0 };
         }
@@ -95,7 +118,10 @@ impl ModelledDrive {
     /// Whether the job is a fill that is worth the bulk path.
     fn is_fill(&self, job: &Job) -> bool {
         let buffers = BUFFERS_OF_A_FILL * self.profile.parameters.write.buffer.value.0;
-        job.rw == Rw::Write && job.numjobs == 1 && job.amount.is_some_and(|a| a.0 > 2 * buffers)
+        job.rw == Rw::Write
+            && job.numjobs == 1
+            && job.extents.is_empty()
+            && job.amount.is_some_and(|a| a.0 > 2 * buffers)
     }
 
     /// Sequential writes in bytes a second while programs are the limit.
@@ -172,8 +198,14 @@ impl Target for ModelledDrive {
             self.goal(&scaled)
         };
         let parameters = &self.profile.parameters;
-        let mut engine =
-            Engine::new(parameters, &self.host, self.geometry, &mut self.mapping, &mut self.counters, &scaled);
+        let mut engine = Engine::new(
+            parameters,
+            self.hosts.of(scaled.generator),
+            self.geometry,
+            &mut self.mapping,
+            &mut self.counters,
+            &scaled,
+        );
         let stop = engine.run(goal, observer);
         let outcome = engine.outcome;
         let (elapsed, in_flight_mean, shares) = (outcome.window(), outcome.in_flight_mean(), outcome.shares());
@@ -190,7 +222,10 @@ impl Target for ModelledDrive {
             granted: Granted {
                 engine: "model".into(),
                 direct: None,
-                features: vec![format!("host profile {}", self.host.id), format!("scale 1/{}", self.geometry.factor)],
+                features: vec![
+                    format!("host profile {}", scaled.generator.word()),
+                    format!("scale 1/{}", self.geometry.factor),
+                ],
                 refused: vec![],
             },
             errors: vec![],

@@ -4,6 +4,10 @@ use crate::time::{PerByte, Ps, ps};
 use flashlab_spec::ModelParameters;
 use std::collections::VecDeque;
 
+/// Transfers larger than this are split into commands of it at most; the acknowledgement of the last
+/// is what the host waits for. A usual MDTS of 128 KiB.
+const SPLIT_BYTES: u64 = 128 << 10;
+
 /// The buffer's room, the writes that wait for room, and the units that wait for a program.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteBuffer {
@@ -66,7 +70,9 @@ impl WriteBuffer {
     /// Time from arrival in the buffer to the acknowledgement.
     #[inline]
     pub(crate) fn acknowledge(&self, bytes: u64, merges: bool) -> Ps {
-        self.acknowledge_time + self.acknowledge.time(bytes) + if merges { self.merge_extra } else { 0 }
+        self.acknowledge_time
+            + self.acknowledge.time(bytes.min(SPLIT_BYTES))
+            + if merges { self.merge_extra } else { 0 }
     }
 
     /// Gives back the room of programmed (or joined) data.

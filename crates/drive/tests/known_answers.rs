@@ -3,7 +3,7 @@
 
 use flashlab_drive::ModelledDrive;
 use flashlab_samples::{Ended, JobResult, Origin};
-use flashlab_spec::{DriveProfile, HostProfile, Job, Region, Rw};
+use flashlab_spec::{DriveProfile, Generator, HostProfile, Hosts, Job, Region, Rw};
 use flashlab_target::{Observer, Progress, Purge, Target, Unobserved};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 
@@ -17,8 +17,17 @@ fn host() -> HostProfile {
     HostProfile::parse(include_str!("../../../data/hosts/fio.toml"), "fio.toml").expect("a good host")
 }
 
+fn hosts(fio: HostProfile) -> Hosts {
+    let parse = |text, file| HostProfile::parse(text, file).expect("a good host");
+    Hosts::new(vec![
+        fio,
+        parse(include_str!("../../../data/hosts/gdsio.toml"), "gdsio.toml"),
+        parse(include_str!("../../../data/hosts/checkpoint.toml"), "checkpoint.toml"),
+    ])
+}
+
 fn drive(profile: DriveProfile) -> ModelledDrive {
-    ModelledDrive::new(profile, host(), None)
+    ModelledDrive::new(profile, hosts(host()), None)
 }
 
 fn job(rw: Rw, bs: Bytes, iodepth: u32, numjobs: u32) -> Job {
@@ -34,6 +43,8 @@ fn job(rw: Rw, bs: Bytes, iodepth: u32, numjobs: u32) -> Job {
         amount: None,
         ramp: Nanos::ZERO,
         interval_goal: Some(0.002),
+        generator: Generator::Fio,
+        extents: vec![],
         seed: 11,
     }
 }
@@ -118,7 +129,7 @@ fn random_reads_on_dies_follow_queueing_theory() {
     let (dies, t_read) = (f64::from(p.parameters.nand.dies.value), p.parameters.nand.read_time.value.as_secs_f64());
     let mut fast = host();
     (fast.submit_time.value, fast.resubmit_gap.value) = (Nanos(0), Nanos(0));
-    let mut d = ModelledDrive::new(p, fast, None);
+    let mut d = ModelledDrive::new(p, hosts(fast), None);
     fill(&mut d);
     for (iodepth, numjobs) in [(1, 8), (8, 8), (32, 8), (64, 16)] {
         let q = f64::from(iodepth * numjobs);
@@ -152,7 +163,7 @@ fn littles_law_holds() {
 #[test]
 fn results_do_not_move_with_the_scale() {
     let at = |units_max: u64| {
-        let mut d = ModelledDrive::with_units_max(profile(), host(), None, units_max);
+        let mut d = ModelledDrive::with_units_max(profile(), hosts(host()), None, units_max);
         fill(&mut d);
         fill(&mut d);
         let read = run(&mut d, &job(Rw::RandRead, Bytes::kib(4), 32, 8));
@@ -227,4 +238,26 @@ fn impossible_jobs_and_profiles_are_refused() {
         .expect_err("zero tR")
         .to_string();
     assert!(zero.contains("nand.read_time"), "{zero}");
+}
+
+/// Eight ranks of 0.44 GB/s on a drive that writes 4.1 GB/s: the ranks are the limit, and every byte
+/// of their extents is moved once.
+#[test]
+fn ranks_write_their_extents_at_their_own_speed() {
+    let mut d = drive(profile());
+    let piece = |i: u64| Region { offset: Bytes(i * 12_000 * (1 << 20)), length: Bytes(12_000 << 20) };
+    let extents: Vec<Vec<Region>> = (0..8).map(|rank| (0..3).map(|i| piece(i * 8 + rank)).collect()).collect();
+    let bytes = extents.iter().flatten().map(|e| e.length.0).sum::<u64>();
+    let checkpoint = Job {
+        generator: Generator::Checkpoint,
+        runtime: None,
+        amount: Some(Bytes(bytes)),
+        extents,
+        ..job(Rw::Write, Bytes::mib(1), 4, 8)
+    };
+    let r = run(&mut d, &checkpoint);
+    close(r.bandwidth().expect("a rate").0, 8.0 * 0.44e9, 0.01, "rate of the ranks");
+    close((r.bytes().0 * d.scale()) as f64, bytes as f64, 0.03, "bytes, but for rounding to whole blocks");
+    let written = r.health.expect("a log").host_written.expect("known");
+    assert_eq!(written.0, r.bytes().0 * d.scale());
 }

@@ -172,6 +172,8 @@ fn engine(inspection: &Inspection, direct: bool, size: Bytes, ios: u64) -> Outco
         amount: Some(Bytes(ios * u64::from(BS))),
         ramp: Nanos::ZERO,
         interval_goal: None,
+        generator: flashlab_spec::Generator::Fio,
+        extents: vec![],
         seed: 1,
     };
     let result = target.run(&job, &mut Unobserved)?;
@@ -238,6 +240,8 @@ fn main() -> Outcome<()> {
         amount: Some(size.file),
         ramp: Nanos::ZERO,
         interval_goal: None,
+        generator: flashlab_spec::Generator::Fio,
+        extents: vec![],
         seed: 1,
     };
     if !target.run(&fill, &mut Unobserved)?.is_clean() {

@@ -464,6 +464,8 @@ mod tests {
             amount: None,
             ramp: Nanos::secs(10),
             interval_goal: None,
+            generator: flashlab_spec::Generator::Fio,
+            extents: vec![],
             seed: 1,
         }
     }

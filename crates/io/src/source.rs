@@ -133,6 +133,8 @@ mod tests {
             amount: Some(Bytes(amount)),
             ramp: Nanos::ZERO,
             interval_goal: None,
+            generator: flashlab_spec::Generator::Fio,
+            extents: vec![],
             seed: 3,
         }
     }

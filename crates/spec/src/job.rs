@@ -48,6 +48,31 @@ impl Rw {
     }
 }
 
+/// What makes the I/Os: the load generator whose costs a modelled host has. A real target is loaded
+/// by this program, whatever the word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generator {
+    /// fio, one thread a job.
+    #[default]
+    Fio,
+    /// gdsio, storage to GPU memory.
+    Gdsio,
+    /// Ranks that write a checkpoint through a file system.
+    Checkpoint,
+}
+
+impl Generator {
+    /// The word in suites and host profiles.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Generator::Fio => "fio",
+            Generator::Gdsio => "gdsio",
+            Generator::Checkpoint => "checkpoint",
+        }
+    }
+}
+
 /// The part of the target that a job touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
@@ -86,6 +111,13 @@ pub struct Job {
     pub interval_goal: Option<f64>,
     /// Seed of its random streams.
     pub seed: u64,
+    /// What makes the I/Os.
+    #[serde(default)]
+    pub generator: Generator,
+    /// For a sequential job, the extents that each of its threads moves once, in order, instead of a
+    /// slice of the region: one list a thread, equal in bytes. Empty for all other jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extents: Vec<Vec<Region>>,
 }
 
 impl Job {
@@ -134,6 +166,35 @@ impl Job {
         if self.region.length < needed {
             return Err(SpecError::TooSmall { workload: self.workload.clone(), needed, have: self.region.length });
         }
+        self.validate_extents().or_else(|(reason, remedy)| refuse(reason, remedy.into()))
+    }
+
+    fn validate_extents(&self) -> Result<(), (String, &'static str)> {
+        if self.extents.is_empty() {
+            return Ok(());
+        }
+        if self.rw.is_random() || self.extents.len() != self.numjobs as usize {
+            return Err((
+                format!("{} lists of extents", self.extents.len()),
+                "give one list a thread to a sequential job",
+            ));
+        }
+        let outside = |r: &Region| {
+            let end = r.offset.0.checked_add(r.length.0);
+            r.length.0 == 0
+                || !r.length.0.is_multiple_of(self.bs.0)
+                || r.offset < self.region.offset
+                || end.is_none_or(|end| end > self.region.offset.0 + self.region.length.0)
+        };
+        if let Some(bad) = self.extents.iter().flatten().find(|r| outside(r)) {
+            let what = format!("the extent of {} at {}", bad.length.exact(), bad.offset.exact());
+            return Err((what, "extents are whole blocks inside the region"));
+        }
+        let mut totals = self.extents.iter().map(|list| list.iter().map(|r| r.length.0).sum::<u64>());
+        let first = totals.next().unwrap_or(0);
+        if first == 0 || totals.any(|t| t != first) {
+            return Err(("the threads' extents differ in bytes".into(), "give each thread the same number of bytes"));
+        }
         Ok(())
     }
 
@@ -161,6 +222,8 @@ mod tests {
             ramp: Nanos::ZERO,
             interval_goal: None,
             seed: 1,
+            generator: Generator::Fio,
+            extents: vec![],
         }
     }
 
@@ -182,6 +245,22 @@ mod tests {
         check(|j| j.runtime = Some(Nanos::ZERO), "runtime is 0");
         check(|j| j.region.length = Bytes::mib(2), "outside");
         check(|j| j.region.offset = Bytes(u64::MAX), "outside");
+        let extent = |at: u64, n: u64| Region { offset: Bytes::kib(at), length: Bytes::kib(n) };
+        let extents = |rw: Rw, lists: Vec<Vec<Region>>| {
+            let numjobs = 2;
+            Job { rw, numjobs, extents: lists, ..job() }.validate(Bytes(512), Bytes::mib(1)).map_err(|e| e.to_string())
+        };
+        assert_eq!(extents(Rw::Write, vec![vec![extent(0, 4)], vec![extent(8, 4)]]), Ok(()));
+        for (rw, lists) in [
+            (Rw::RandWrite, vec![vec![extent(0, 4)], vec![extent(8, 4)]]),
+            (Rw::Write, vec![vec![extent(0, 4)]]),
+            (Rw::Write, vec![vec![extent(0, 4)], vec![extent(8, 8)]]),
+            (Rw::Write, vec![vec![extent(0, 4)], vec![extent(8, 2)]]),
+            (Rw::Write, vec![vec![extent(0, 4)], vec![extent(1022, 4)]]),
+            (Rw::Write, vec![vec![], vec![]]),
+        ] {
+            assert!(extents(rw, lists.clone()).is_err(), "{lists:?}");
+        }
         check(|j| (j.bs, j.numjobs) = (Bytes::mib(1), 2), "needs at least 2 MiB");
         assert_eq!(job().validate(Bytes(512), Bytes::mib(1)), Ok(()));
     }

@@ -12,11 +12,11 @@ mod suite;
 mod toml_text;
 
 pub use error::SpecError;
-pub use host::HostProfile;
-pub use job::{Job, Region, Rw};
+pub use host::{HostProfile, Hosts};
+pub use job::{Generator, Job, Region, Rw};
 pub use profile::{
     CapacityModel, ControllerModel, DriveProfile, LinkModel, MappingModel, MergeModel, ModelParameters, NandModel,
     Parameter, Rated, ReadAheadModel, Source, Sourced, WriteModel,
 };
-pub use suite::{FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep};
+pub use suite::{CheckpointStep, FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep};
 pub use toml_text::nearest;

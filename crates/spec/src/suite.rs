@@ -1,8 +1,9 @@
 //! Suites: named procedures as data.
 
-use crate::{Rw, SpecError, toml_text};
+use crate::{Generator, Rw, SpecError, toml_text};
 use flashlab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A procedure: steps in order, and what its answer does not say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub enum SuiteStep {
     Sweep(SweepStep),
     /// Write at random, round after round, until the rule for steady state is met.
     Steady(SteadyStep),
+    /// Fill the drive with checkpoints, pass after pass.
+    Checkpoint(CheckpointStep),
 }
 
 /// Sequential fills.
@@ -68,9 +71,17 @@ pub struct SweepStep {
     /// Transfer size.
     pub bs: Bytes,
     /// Outer axis.
+    #[serde(default)]
     pub iodepth: Vec<u32>,
     /// Inner axis.
+    #[serde(default)]
     pub numjobs: Vec<u32>,
+    /// Instead of iodepth and numjobs: threads with one outstanding I/O each, as in gdsio.
+    #[serde(default)]
+    pub threads: Vec<u32>,
+    /// What makes the I/Os on a modelled host.
+    #[serde(default)]
+    pub generator: Generator,
     /// Measured time a point.
     pub runtime: Nanos,
     /// Time before each measured window.
@@ -130,6 +141,38 @@ pub struct SteadyRule {
     pub rounds_max: u32,
 }
 
+/// Checkpoints written one after another by ranks, several passes over the drive.
+///
+/// The region is cut into pieces. In the first pass the ranks take the next free pieces in turn, as
+/// they write. Before checkpoint `k` of a later pass, checkpoint `k` of the pass before is deleted,
+/// without TRIM, and the new one takes its pieces in an order drawn from the seed: ranks, files and
+/// the allocator of a file system do not replay the same order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointStep {
+    /// Name in results; the single checkpoints are reported as `NAME-single`.
+    pub workload: String,
+    /// Bytes of one checkpoint, all ranks together.
+    pub bytes: Bytes,
+    /// A real target gets checkpoints in proportion: `bytes` × its size / this.
+    pub reference_capacity: Bytes,
+    /// Ranks, each writing its own files.
+    pub ranks: u32,
+    /// Transfer size.
+    pub bs: Bytes,
+    /// Outstanding I/Os a rank.
+    pub iodepth: u32,
+    /// Passes over the drive.
+    pub passes: u32,
+    /// Checkpoints a pass by drive, as published.
+    #[serde(default)]
+    pub count: BTreeMap<String, u32>,
+    /// For all others: as many as fit into this share of the capacity.
+    pub fill_share: f64,
+    /// Size of the pieces in which files are placed; scaled like `bytes` on a real target.
+    pub piece: Bytes,
+}
+
 impl Suite {
     /// Reads and checks a suite; `file` is named in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
@@ -153,8 +196,37 @@ impl Suite {
                     return value(at("passes"), f.passes.to_string(), "not a number of fills", "use 1 to 16");
                 }
                 SuiteStep::Fill(_) => {}
+                SuiteStep::Checkpoint(c) => {
+                    if c.ranks == 0 || c.passes == 0 || c.passes > 100 {
+                        let shown = format!("{} ranks, {} passes", c.ranks, c.passes);
+                        return value(
+                            at("ranks"),
+                            shown,
+                            "nothing to write",
+                            "use at least 1 rank and 1 to 100 passes",
+                        );
+                    }
+                    if !(c.fill_share > 0.0 && c.fill_share <= 1.0) {
+                        return value(at("fill_share"), c.fill_share.to_string(), "not a share", "use 0.88");
+                    }
+                    if c.bytes.0 == 0 || c.piece.0 == 0 || c.reference_capacity <= c.bytes {
+                        let reason = "a checkpoint has bytes and pieces and is smaller than the capacity";
+                        return value(at("bytes"), c.bytes.exact(), reason, "use 1636GB of 61.44TB in pieces of 12GB");
+                    }
+                }
                 SuiteStep::Sweep(s) => {
-                    for (key, axis) in [("iodepth", &s.iodepth), ("numjobs", &s.numjobs)] {
+                    if !s.threads.is_empty() && !(s.iodepth.is_empty() && s.numjobs.is_empty()) {
+                        let shown = format!("{:?}", s.threads);
+                        return value(
+                            at("threads"),
+                            shown,
+                            "stands beside iodepth or numjobs",
+                            "give one or the other",
+                        );
+                    }
+                    let axes = [("iodepth", &s.iodepth), ("numjobs", &s.numjobs), ("threads", &s.threads)];
+                    let axes = if s.threads.is_empty() { &axes[..2] } else { &axes[2..] };
+                    for (key, axis) in axes {
                         if axis.is_empty() || axis.contains(&0) {
                             return value(
                                 at(key),

@@ -5,6 +5,7 @@ use flashlab_spec::{Job, Rw};
 use flashlab_units::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::collections::VecDeque;
 
 /// Read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,7 +30,8 @@ pub struct Request {
 /// The requests of one of a job's `numjobs` threads; endless.
 ///
 /// Random offsets are uniform over the aligned blocks of the region, with repeats. Sequential
-/// threads share the region in equal slices, each from the start of its slice, and wrap around.
+/// threads share the region in equal slices, each from the start of its slice, and wrap around; with
+/// extents, each goes through its list of them.
 #[derive(Debug, Clone)]
 pub struct RequestStream {
     rng: Xoshiro256PlusPlus,
@@ -39,6 +41,8 @@ pub struct RequestStream {
     bs: u64,
     random: bool,
     mix: Mix,
+    /// (first byte, blocks) of each extent; the one that is being gone through is last.
+    extents: VecDeque<(u64, u64)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +60,9 @@ impl RequestStream {
     pub fn new(job: &Job, index: u32) -> Self {
         assert!(index < job.numjobs, "thread {index} of {}", job.numjobs);
         let all_blocks = job.region.length.0 / job.bs.0;
+        let list = job.extents.get(index as usize).into_iter().flatten();
+        let mut extents: VecDeque<_> = list.map(|e| (e.offset.0, e.length.0 / job.bs.0)).collect();
+        extents.rotate_left(usize::from(!extents.is_empty()));
         let (first, blocks) = if job.rw.is_random() {
             (0, all_blocks)
         } else {
@@ -68,14 +75,26 @@ impl RequestStream {
             Rw::Write | Rw::RandWrite => Mix::Only(Direction::Write),
             Rw::RandRw => Mix::ReadsBelow((u64::from(job.rwmixread) << 32) / 100),
         };
+        let (base, blocks) = extents.back().copied().unwrap_or((job.region.offset.0 + first * job.bs.0, blocks));
         RequestStream {
             rng: Xoshiro256PlusPlus::seed_from_u64(named_seed(job.seed, &job.workload, u64::from(index))),
-            base: job.region.offset.0 + first * job.bs.0,
+            base,
             blocks,
             next_block: 0,
             bs: job.bs.0,
             random: job.rw.is_random(),
             mix,
+            extents,
+        }
+    }
+
+    /// At the end of a slice or extent: back to its start, or on to the next extent.
+    #[cold]
+    fn wrap(&mut self) {
+        self.next_block = 0;
+        self.extents.rotate_left(usize::from(!self.extents.is_empty()));
+        if let Some((base, blocks)) = self.extents.back() {
+            (self.base, self.blocks) = (*base, *blocks);
         }
     }
 
@@ -86,9 +105,11 @@ impl RequestStream {
             // Lemire's multiply-shift; the bias is below 2^-20 for any drive.
             ((u128::from(self.rng.next_u64()) * u128::from(self.blocks)) >> 64) as u64
         } else {
-            let block = self.next_block;
-            self.next_block = if block + 1 == self.blocks { 0 } else { block + 1 };
-            block
+            if self.next_block == self.blocks {
+                self.wrap();
+            }
+            self.next_block += 1;
+            self.next_block - 1
         };
         let direction = match self.mix {
             Mix::Only(direction) => direction,
@@ -119,6 +140,8 @@ mod tests {
             amount: None,
             ramp: Nanos::ZERO,
             interval_goal: None,
+            generator: flashlab_spec::Generator::Fio,
+            extents: vec![],
             seed: 7,
         }
     }
@@ -134,6 +157,19 @@ mod tests {
             .collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..64).map(|b| 8192 + b * 4096).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn extents_are_gone_through_in_order() {
+        let mut job = job(Rw::Write, 4096, 2, 0, 1 << 20);
+        let extent = |block: u64, blocks: u64| Region { offset: Bytes(block * 4096), length: Bytes(blocks * 4096) };
+        job.extents = vec![vec![extent(9, 2), extent(3, 1)], vec![extent(20, 3)]];
+        let blocks = |index: u32| {
+            let mut s = RequestStream::new(&job, index);
+            (0..7).map(|_| s.next_request().offset.0 / 4096).collect::<Vec<_>>()
+        };
+        assert_eq!(blocks(0), [9, 10, 3, 9, 10, 3, 9]);
+        assert_eq!(blocks(1), [20, 21, 22, 20, 21, 22, 20]);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub fn job(rw: Rw, bs: Bytes, length: Bytes) -> Job {
         amount: None,
         ramp: Nanos::ZERO,
         interval_goal: None,
+        generator: flashlab_spec::Generator::Fio,
+        extents: vec![],
         seed: 11,
     }
 }

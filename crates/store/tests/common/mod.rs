@@ -89,6 +89,8 @@ pub fn job(iodepth: u32, numjobs: u32) -> Job {
         amount: None,
         ramp: Nanos::millis(250),
         interval_goal: Some(0.005),
+        generator: flashlab_spec::Generator::Fio,
+        extents: vec![],
         seed: u64::MAX,
     }
 }
