@@ -13,6 +13,9 @@ Start with:
   flashlab plan quick --on ./scratch.img --size 1G what a run would do; touches nothing
   flashlab run quick --on ./scratch.img --size 1G  a first answer about a disk in about a minute";
 
+/// Seed of a run where none is given.
+pub(crate) const SEED: u64 = 1;
+
 /// SSD evaluation lab: purge, precondition, steady state, sweeps, report; on files, loop devices and
 /// modelled drives.
 #[derive(Debug, Parser)]
@@ -60,7 +63,7 @@ pub(crate) struct Review {
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Vec<PathBuf>,
     /// Seed of the run; the same seed gives the same results.csv
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = SEED)]
     pub(crate) seed: u64,
     /// Folder for index.html, results.csv, manifest.json and flashlab.db
     #[arg(long, default_value = "review", value_name = "DIR")]
@@ -88,7 +91,7 @@ pub(crate) struct What {
     #[arg(long, value_name = "TIME")]
     pub(crate) runtime: Option<Nanos>,
     /// Seed of the run
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = SEED)]
     pub(crate) seed: u64,
     /// More drive profiles (TOML)
     #[arg(long, value_name = "FILE")]

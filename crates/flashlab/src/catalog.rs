@@ -83,11 +83,10 @@ fn drive(text: &str, name: &str) -> Result<CatalogDrive, SpecError> {
 }
 
 fn read(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path).map_err(|source| CliError::File {
-        path: path.display().to_string(),
-        action: "read it",
-        source,
-        remedy: "check the path; a suite or profile is a TOML file in UTF-8",
+    const REMEDY: &str = "check the path; a suite or profile is a TOML file in UTF-8";
+    std::fs::read_to_string(path).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => CliError::usage(format!("{}: no such file", path.display()), REMEDY),
+        _ => CliError::File { path: path.display().to_string(), action: "read it", source, remedy: REMEDY },
     })
 }
 

@@ -3,11 +3,12 @@
 use flashlab_guard::GuardError;
 use flashlab_lab::LabError;
 use flashlab_spec::SpecError;
+use flashlab_store::StoreError;
 use flashlab_target::TargetError;
 use std::process::ExitCode;
 
 /// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// All done.
     Done = 0,
@@ -86,6 +87,9 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
     }
     if let Some(error) = error.downcast_ref::<TargetError>() {
         return of_target(error);
+    }
+    if let Some(StoreError::Missing { .. } | StoreError::NoFolder { .. }) = error.downcast_ref::<StoreError>() {
+        return Exit::Usage;
     }
     match error.downcast_ref::<LabError>() {
         Some(LabError::Spec(_)) => Exit::Usage,

@@ -5,6 +5,7 @@ mod args;
 mod catalog;
 mod cmd;
 mod exit;
+mod made;
 mod origin;
 mod output;
 mod progress;

@@ -5,6 +5,7 @@ use flashlab_analysis::RunRecord;
 use flashlab_spec::DriveProfile;
 use std::fs;
 use std::io::{IsTerminal, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// The files of a report.
@@ -60,6 +61,39 @@ impl ReportFolder {
     }
 }
 
+/// Fails for a path that [`write_or_print`] would not write, so that this is known before a run and
+/// before the first of two files is written.
+pub(crate) fn check(path: &Path, replace: bool) -> Result<(), CliError> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    if !replace && fs::symlink_metadata(path).is_ok() {
+        return Err(CliError::Refused {
+            what: format!("{}: exists already", path.display()),
+            remedy: "pass --replace to overwrite it, or give another path".into(),
+        });
+    }
+    let kind = match fs::metadata(path) {
+        Ok(found) => found.file_type(),
+        Err(_) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            return match fs::metadata(folder) {
+                Ok(found) if found.is_dir() => Ok(()),
+                Ok(_) => Err(write_error(path, "write it", std::io::ErrorKind::NotADirectory.into())),
+                Err(source) => Err(write_error(path, "write it", source)),
+            };
+        }
+    };
+    if kind.is_block_device() {
+        let what = format!("{}: a block device; its data would be lost", path.display());
+        return Err(CliError::Refused { what, remedy: "give the path of a file".into() });
+    }
+    if kind.is_dir() {
+        return Err(CliError::usage(format!("{}: a folder", path.display()), "give the path of a file in it"));
+    }
+    Ok(())
+}
+
 /// Writes `text` to `path`, or to standard output for `-`. A file is written whole or not at all.
 pub(crate) fn write_or_print(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
     if path != Path::new("-") {
@@ -79,13 +113,18 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 }
 
 fn write_whole(path: &Path, text: &str, replace: bool) -> Result<(), CliError> {
-    if !replace && fs::symlink_metadata(path).is_ok() {
-        return Err(CliError::Refused {
-            what: format!("{}: exists already", path.display()),
-            remedy: "pass --replace to overwrite it, or give another path".into(),
-        });
-    }
+    check(path, replace)?;
     let error = |source| write_error(path, "write it", source);
+    // A pipe or a terminal has no place to rename a file to; `/dev/stdout` must stay what it is.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fs::File::options()
+            .write(true)
+            .open(path)
+            .and_then(|mut f| f.write_all(text.as_bytes()))
+            .map_err(error);
+    }
+    // A link stays a link, to the file that is replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let partial = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
     let written = fs::File::create(&partial)

@@ -3,6 +3,7 @@
 use crate::args::What;
 use crate::catalog::{self, Catalog};
 use crate::exit::CliError;
+use crate::made::Made;
 use flashlab_drive::ModelledDrive;
 use flashlab_guard::{Consent, Inspection, Subject};
 use flashlab_io::{FileTarget, OpenOptions};
@@ -28,6 +29,10 @@ pub(crate) fn named(what: &What) -> anyhow::Result<Named> {
     let on = what.on.as_str();
     if let Ok(drive) = catalog.drive(on) {
         let model = ModelledDrive::new(drive.profile.clone(), catalog::fio_host()?, Some(drive.sha256.clone()));
+        let capacity = model.identity().capacity;
+        if let Some(size) = what.size.filter(|size| *size > capacity) {
+            return Err(too_large(size, capacity).into());
+        }
         return Ok(Named::Modelled(Box::new(model)));
     }
     let path = Path::new(on);
@@ -75,13 +80,14 @@ pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Res
 }
 
 /// Opens a path for a suite: creates it if it is missing and a size is given, grows a file that is
-/// ours, and gets the permit if the suite writes.
+/// ours, and gets the permit if the suite writes. A file that was created is noted in `made`.
 pub(crate) fn open(
     inspection: Inspection,
     size: Option<Bytes>,
     consent: &Consent,
     writes: bool,
     options: &OpenOptions,
+    made: &mut Made,
 ) -> anyhow::Result<FileTarget> {
     let path: PathBuf = inspection.path.clone();
     if !writes {
@@ -89,7 +95,11 @@ pub(crate) fn open(
     }
     let (inspection, permit) = match (&inspection.subject, size) {
         (Subject::Missing { .. }, None) => return Err(flashlab_guard::GuardError::Missing { path }.into()),
-        (Subject::Missing { .. }, Some(size)) => flashlab_guard::create_file(&path, size)?,
+        (Subject::Missing { .. }, Some(size)) => {
+            let created = flashlab_guard::create_file(&path, size)?;
+            made.add(&path);
+            created
+        }
         (Subject::File(f), Some(size)) if size > f.size && f.created_by_flashlab => {
             flashlab_guard::extend_file(&path, size, consent)?
         }

@@ -8,14 +8,19 @@ use std::path::Path;
 
 pub(crate) fn run(args: &Export) -> anyhow::Result<Exit> {
     let dash = Some(Path::new("-"));
-    if args.csv.as_deref() == dash && args.json.as_deref() == dash {
-        let remedy = "give one of them a file: --csv results.csv";
-        return Err(CliError::usage("CSV and JSON can't both go to standard output", remedy).into());
+    if args.csv.is_some() && args.csv == args.json {
+        let place = if args.csv.as_deref() == dash { "standard output" } else { "the same file" };
+        let remedy = "give one of them another file: --csv results.csv";
+        return Err(CliError::usage(format!("CSV and JSON can't both go to {place}"), remedy).into());
     }
     let store = store_to_read(args.store.store.as_ref())?;
     let mut records = Vec::new();
     for id in run_numbers(&store, &args.runs)? {
         records.push(store.run(id)?);
+    }
+    // Both or none: looked at before the first is written.
+    for path in [&args.csv, &args.json].into_iter().flatten() {
+        output::check(path, args.replace)?;
     }
     if let Some(path) = &args.csv {
         output::write_or_print(path, &flashlab_report::results_csv(&records)?, args.replace)?;

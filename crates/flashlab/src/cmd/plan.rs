@@ -14,6 +14,9 @@ use std::fmt::Write;
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let suite = catalog::suite(&args.what.suite)?;
     let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
+    if let Some(path) = &args.json {
+        output::check(path, true)?;
+    }
     let (plan, inspection) = match resolve::named(&args.what)? {
         Named::Modelled(drive) => (plan(&suite, &TargetFacts::of(drive.as_ref() as &dyn Target), &options)?, None),
         Named::Real(inspection) => {
@@ -74,6 +77,12 @@ fn consent(inspection: &Inspection, plan: &Plan, args: &PlanArgs) -> String {
     let mut command = format!("flashlab run {} --on {}", args.what.suite, inspection.path.display());
     if let Some(size) = args.what.size {
         _ = write!(command, " --size {}", size.exact());
+    }
+    if let Some(runtime) = args.what.runtime {
+        _ = write!(command, " --runtime {}", runtime.exact());
+    }
+    if args.what.seed != crate::args::SEED {
+        _ = write!(command, " --seed {}", args.what.seed);
     }
     if !plan.writes() {
         return format!("It writes nothing. To run it: {command}\n");

@@ -4,7 +4,7 @@ use super::run::{execute, exit_of, show};
 use crate::args::Review;
 use crate::catalog::{self, Catalog};
 use crate::exit::Exit;
-use crate::output::ReportFolder;
+use crate::output::{self, ReportFolder};
 use crate::stop;
 use flashlab_drive::ModelledDrive;
 use flashlab_lab::{PlanOptions, TargetFacts, plan};
@@ -19,6 +19,9 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     let suite = catalog::suite(SUITE)?;
     let host = catalog::fio_host()?;
     let options = PlanOptions { seed: args.seed, ..PlanOptions::default() };
+    if let Some(path) = &args.json {
+        output::check(path, args.replace)?;
+    }
     let folder = ReportFolder::prepare(&args.out, args.replace)?;
     let mut store = Store::create_or_open(&folder.join("flashlab.db"))?;
     let stop = stop::listen()?;
@@ -30,13 +33,14 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
         let finished = execute(&plan, &mut target, &mut store, stop.clone())?;
         records.push(store.run(finished.run.0)?);
         profiles.push(drive.profile.clone());
-        exit = exit_of(&finished);
+        // The gravest end of all drives; the codes rise with gravity.
+        exit = exit.max(exit_of(&finished));
         if exit == Exit::Interrupted {
             break;
         }
     }
     folder.write(&records, &profiles, "Review of modelled drives")?;
-    show(&records, args.json.as_deref())?;
+    show(&records, args.json.as_deref(), args.replace)?;
     let seconds = started.elapsed().as_secs_f64();
     eprintln!("{} modelled drive(s) reviewed in {seconds:.1} s; no hardware was measured", records.len());
     folder.announce();

@@ -1,7 +1,8 @@
 //! `flashlab run`: a suite on a file, a loop device or a modelled drive.
 
 use crate::args::{Engine, Run};
-use crate::exit::Exit;
+use crate::exit::{CliError, Exit};
+use crate::made::Made;
 use crate::output::{self, ReportFolder};
 use crate::progress::Bar;
 use crate::resolve::{self, Named};
@@ -9,39 +10,50 @@ use crate::stop::{self, Stop};
 use crate::{catalog, origin};
 use flashlab_analysis::RunRecord;
 use flashlab_guard::Consent;
-use flashlab_io::{EngineChoice, OpenOptions};
+use flashlab_io::{EngineChoice, OpenOptions, Unavailable};
 use flashlab_lab::{Finished, Plan, PlanOptions, TargetFacts, plan, run_plan};
 use flashlab_spec::DriveProfile;
 use flashlab_store::Store;
-use flashlab_target::{RunEnd, Target};
+use flashlab_target::{RunEnd, Target, TargetError};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     let suite = catalog::suite(&args.what.suite)?;
     let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
     let named = resolve::named(&args.what)?;
-    // Planned before anything is opened or created, so that what can't run leaves nothing behind.
+    let rehearsal = plan(&suite, &facts(&named, &options)?, &options)?;
+    if matches!(named, Named::Real(_)) {
+        check_engine(&rehearsal, args.engine)?;
+    }
+    if let Some(path) = &args.json {
+        output::check(path, args.replace)?;
+    }
+    let stop = stop::listen()?;
+    // Until the run begins, what is made here is removed again if something fails.
+    let mut made = Made::default();
+    let folder =
+        args.out.as_ref().map(|out| made.make(out, || ReportFolder::prepare(out, args.replace))).transpose()?;
+    let path = args.store.clone().unwrap_or_else(|| PathBuf::from("flashlab.db"));
+    let mut store = made.make(&path, || Store::create_or_open(&path))?;
     let (mut target, profile): (Box<dyn Target>, Option<DriveProfile>) = match named {
         Named::Modelled(drive) => {
             let profile = drive.profile().clone();
             (drive, Some(profile))
         }
         Named::Real(inspection) => {
-            let rehearsal = plan(&suite, &resolve::facts(&inspection, options.size)?, &options)?;
             let consent = Consent { destroy_token: args.destroy_data.clone(), overwrite: args.overwrite };
             let engine = match args.engine {
                 Engine::IoUring => EngineChoice::IoUring,
                 Engine::Psync => EngineChoice::Psync,
             };
             let open = OpenOptions { direct: !args.buffered, engine };
-            (Box::new(resolve::open(*inspection, options.size, &consent, rehearsal.writes(), &open)?), None)
+            let opened = resolve::open(*inspection, options.size, &consent, rehearsal.writes(), &open, &mut made)?;
+            (Box::new(opened), None)
         }
     };
+    // Again, with what is only known of an open target.
     let plan = plan(&suite, &TargetFacts::of(target.as_ref()), &options)?;
-    let folder = args.out.as_ref().map(|out| ReportFolder::prepare(out, args.replace)).transpose()?;
-    let path = args.store.clone().unwrap_or_else(|| PathBuf::from("flashlab.db"));
-    let mut store = Store::create_or_open(&path)?;
-    let stop = stop::listen()?;
+    made.keep();
     let finished = execute(&plan, target.as_mut(), &mut store, stop)?;
     let record = store.run(finished.run.0)?;
     let records = [record];
@@ -49,7 +61,7 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
         let title = format!("{} of {}", plan.suite.id, plan.target.id);
         folder.write(&records, profile.as_slice(), &title)?;
     }
-    show(&records, args.json.as_deref())?;
+    show(&records, args.json.as_deref(), args.replace)?;
     if let Some(folder) = &folder {
         folder.announce();
     }
@@ -64,6 +76,36 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     Ok(exit_of(&finished))
 }
 
+/// What the plan needs to know of what was named, without opening it.
+fn facts(named: &Named, options: &PlanOptions) -> anyhow::Result<TargetFacts> {
+    match named {
+        Named::Modelled(drive) => Ok(TargetFacts::of(drive.as_ref() as &dyn Target)),
+        Named::Real(inspection) => resolve::facts(inspection, options.size),
+    }
+}
+
+/// Fails before anything is made where the first job would fail for want of an engine.
+fn check_engine(plan: &Plan, engine: Engine) -> anyhow::Result<()> {
+    match engine {
+        Engine::Psync => match plan.steps.iter().find(|s| s.kind.job().is_some_and(|job| job.iodepth > 1)) {
+            Some(step) => {
+                let what = format!("{}: the psync engine does one I/O at a time, iodepth 1", step.title);
+                let remedy =
+                    "use --engine io_uring, or a suite of your own with iodepth 1 (flashlab suites show quick)";
+                Err(CliError::usage(what, remedy).into())
+            }
+            None => Ok(()),
+        },
+        Engine::IoUring => match flashlab_io::probe(None).io_uring {
+            Ok(_) => Ok(()),
+            Err(Unavailable { reason, remedy }) => {
+                let remedy = format!("{remedy} (--engine psync, iodepth 1 only)");
+                Err(TargetError::NotGranted { what: "io_uring", reason, remedy }.into())
+            }
+        },
+    }
+}
+
 /// Runs a plan with a bar.
 pub(crate) fn execute(plan: &Plan, target: &mut dyn Target, store: &mut Store, stop: Stop) -> anyhow::Result<Finished> {
     let provenance = origin::provenance(target.origin(), plan.seed, target.identity());
@@ -74,9 +116,9 @@ pub(crate) fn execute(plan: &Plan, target: &mut dyn Target, store: &mut Store, s
 }
 
 /// Prints the table, and the JSON where it was asked for; JSON on standard output takes its place.
-pub(crate) fn show(records: &[RunRecord], json: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn show(records: &[RunRecord], json: Option<&Path>, replace: bool) -> anyhow::Result<()> {
     if let Some(path) = json {
-        output::write_or_print(path, &flashlab_report::results_json(records)?, true)?;
+        output::write_or_print(path, &flashlab_report::results_json(records)?, replace)?;
     }
     if json != Some(Path::new("-")) {
         output::print(&flashlab_report::terminal_table(records, output::width(), output::color()))?;
