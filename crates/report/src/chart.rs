@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 /// Colours that stay apart for colour-blind readers and on paper (after Okabe and Ito, the yellow
 /// darkened).
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#a8478a", "#c08a00", "#2f9fd0", "#555555", "#7a3b10"];
+/// A smaller ratio of the largest to the smallest value gets a linear axis.
+const LOG_SPAN_MIN: f64 = 2.0;
 const GRID: &str = "#e3e6ea";
 const INK: &str = "#1c2733";
 /// Wide enough for the 400 px of a phone: the script takes the width of the page.
@@ -40,6 +42,7 @@ pub(crate) struct Chart {
 pub(crate) struct Axis {
     pub(crate) title: String,
     pub(crate) log: bool,
+    pub(crate) from_zero: bool,
     /// Fixed ticks; none lets the script choose.
     pub(crate) ticks: Vec<(f64, String)>,
 }
@@ -51,6 +54,8 @@ pub(crate) struct Line {
     pub(crate) colour: usize,
     pub(crate) dash: bool,
     pub(crate) markers: bool,
+    /// Each value holds until the next, as in a distribution; otherwise values are joined.
+    pub(crate) steps: bool,
     /// Shade down to the line before this one.
     pub(crate) fill_to_previous: bool,
     pub(crate) marks: Vec<Mark>,
@@ -75,7 +80,7 @@ pub(crate) struct Band {
 impl Axis {
     /// From zero, ticks chosen by the script.
     pub(crate) fn linear(title: impl Into<String>) -> Self {
-        Axis { title: title.into(), log: false, ticks: Vec::new() }
+        Axis { title: title.into(), log: false, from_zero: true, ticks: Vec::new() }
     }
 
     /// Logarithmic with ticks at powers of two: outstanding I/Os, threads.
@@ -83,26 +88,27 @@ impl Axis {
         let most = values.max().unwrap_or(1);
         let ticks = (0..63).map(|n| 1u64 << n).take_while(|v| *v <= most.saturating_mul(2));
         let ticks = ticks.map(|v| (v as f64, crate::text::grouped(v))).collect();
-        Axis { title: title.into(), log: true, ticks }
+        Axis { title: title.into(), log: true, from_zero: false, ticks }
     }
 
-    /// Logarithmic with ticks at the powers of ten, and between them where the range is short.
-    pub(crate) fn decades(title: impl Into<String>, values: impl Iterator<Item = f64>) -> Self {
+    /// Logarithmic with ticks at the powers of ten, and between them where the range is short; linear
+    /// where the values are so close together that no such tick might lie among them. The title says
+    /// which, beside the unit.
+    pub(crate) fn decades(what: &str, unit: &str, values: impl Iterator<Item = f64>) -> Self {
         let above_zero = values.filter(|v| *v > 0.0);
         let (low, high) = above_zero.fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
-        let mut ticks = Vec::new();
-        if high > 0.0 {
-            let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-            let steps: &[f64] = match high / low {
-                span if span < 10.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
-                span if span < 100.0 => &[1.0, 2.0, 5.0],
-                _ => &[1.0],
-            };
-            for power in first..=last {
-                ticks.extend(steps.iter().map(|step| step * 10f64.powi(power)).map(|v| (v, tick(v))));
-            }
+        if high < low * LOG_SPAN_MIN {
+            return Axis { title: format!("{what} ({unit})"), log: false, from_zero: false, ticks: Vec::new() };
         }
-        Axis { title: title.into(), log: true, ticks }
+        let steps: &[f64] = match high / low {
+            span if span < 10.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+            span if span < 100.0 => &[1.0, 2.0, 5.0],
+            _ => &[1.0],
+        };
+        let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+        let ticks = powers.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+        let ticks = ticks.map(|v| (v, tick(v))).collect();
+        Axis { title: format!("{what} ({unit}, log scale)"), log: true, from_zero: false, ticks }
     }
 
     fn to_json(&self) -> Value {
@@ -112,9 +118,10 @@ impl Axis {
             "gridcolor": GRID, "linecolor": "#8a94a0", "showline": true, "ticks": "outside", "zeroline": false,
             "automargin": true, "separatethousands": true, "exponentformat": "none",
         });
-        if self.ticks.is_empty() {
+        if self.from_zero {
             out["rangemode"] = json!("tozero");
-        } else {
+        }
+        if !self.ticks.is_empty() {
             out["tickvals"] = self.ticks.iter().map(|(v, _)| json!(v)).collect();
             out["ticktext"] = self.ticks.iter().map(|(_, text)| json!(plot_text(text))).collect();
         }
@@ -125,7 +132,7 @@ impl Axis {
 impl Line {
     /// With markers, undashed.
     pub(crate) fn new(name: impl Into<String>, colour: usize, marks: Vec<Mark>) -> Self {
-        Line { name: name.into(), colour, dash: false, markers: true, fill_to_previous: false, marks }
+        Line { name: name.into(), colour, dash: false, markers: true, steps: false, fill_to_previous: false, marks }
     }
 
     fn to_json(&self) -> Value {
@@ -138,7 +145,8 @@ impl Line {
             "x": column(|m| m.x), "y": column(|m| m.y),
             "text": self.marks.iter().map(|m| json!(plot_text(&m.hover))).collect::<Value>(),
             "hovertemplate": "%{text}<extra></extra>",
-            "line": {"color": colour, "width": 2, "dash": if self.dash { "dash" } else { "solid" }},
+            "line": {"color": colour, "width": 2, "dash": if self.dash { "dash" } else { "solid" },
+                "shape": if self.steps { "hv" } else { "linear" }},
             "marker": {"color": colour, "size": 6},
         });
         if self.fill_to_previous {
@@ -264,9 +272,14 @@ mod tests {
     fn ticks() {
         let words = |axis: Axis| axis.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         assert_eq!(words(Axis::powers_of_two("x", [1, 6].into_iter())), ["1", "2", "4", "8"]);
-        assert_eq!(words(Axis::decades("x", [80.0, 900.0].into_iter()))[..4], ["10", "20", "50", "100"]);
-        assert_eq!(words(Axis::decades("x", [0.001, 100.0].into_iter())), ["0.001", "0.01", "0.1", "1", "10", "100"]);
-        assert!(words(Axis::decades("x", [0.0].into_iter())).is_empty());
+        assert_eq!(words(Axis::decades("x", "us", [80.0, 900.0].into_iter()))[..4], ["10", "20", "50", "100"]);
+        assert_eq!(
+            words(Axis::decades("x", "%", [0.001, 100.0].into_iter())),
+            ["0.001", "0.01", "0.1", "1", "10", "100"]
+        );
+        let close = Axis::decades("x", "ms", [4.08, 4.13].into_iter());
+        assert_eq!((close.log, close.title.as_str()), (false, "x (ms)"), "no tick of a log axis lies there");
+        assert!(words(Axis::decades("x", "us", [0.0].into_iter())).is_empty());
     }
 
     #[test]

@@ -28,11 +28,13 @@ pub fn terminal_table(runs: &[RunRecord], width: usize, color: bool) -> String {
         }
         heading(&mut out, run, width, color);
         let mut notes = Notes::default();
-        for section in &sections(std::slice::from_ref(run)) {
+        let sections = sections(std::slice::from_ref(run));
+        for section in sections.iter().filter(|section| !section.prepares) {
             for series in &section.series {
                 block(&mut out, section, series, &mut notes, width, color);
             }
         }
+        preparation(&mut out, &sections, width);
         let texts: Vec<String> = notes.all().map(|(n, text)| format!("[{n}] {text}")).collect();
         if !texts.is_empty() {
             out.push('\n');
@@ -79,6 +81,19 @@ fn block(out: &mut String, section: &Section<'_>, series: &Series<'_>, notes: &m
     match Grid::of(&series.points).filter(|_| series.points.len() > LINES_MAX) {
         Some(grid) => out.push_str(&grid.render(section, notes, width, color)),
         None => out.push_str(&lines(series, notes).render(width, color)),
+    }
+}
+
+/// What the fills did, in one sentence; they are there for the state they leave.
+fn preparation(out: &mut String, sections: &[Section<'_>], width: usize) {
+    let rates = |section: &Section<'_>| -> String {
+        let each: Vec<String> = section.all_points().map(|p| figure(p, MetricName::Bandwidth)).collect();
+        format!("{} {} MB/s", section.workload, each.join(", then "))
+    };
+    let all: Vec<String> = sections.iter().filter(|section| section.prepares).map(rates).collect();
+    if !all.is_empty() {
+        out.push('\n');
+        line(out, &format!("Preparation: {}", all.join("; ")), width);
     }
 }
 

@@ -130,11 +130,12 @@ fn navigation(sections: &[Section<'_>], profiles: &[DriveProfile]) -> Markup {
             a href="#in-short" { "In short" }
             a href="#limits" { "What it does not say" }
             @if !profiles.is_empty() { a href="#sheet" { "Spec sheet" } }
-            @for (i, section) in sections.iter().enumerate() {
+            @for (i, section) in sections.iter().enumerate().filter(|(_, s)| !s.prepares) {
                 a href={ "#" (anchor(i)) } {
                     (clean(section.workload)) @if twice(section) { " (" (clean(section.suite)) ")" }
                 }
             }
+            @if let Some(i) = sections.iter().position(|s| s.prepares) { a href={ "#" (anchor(i)) } { "Preparation" } }
             @if !profiles.is_empty() { a href="#parameters" { "Model" } }
             a href="#method" { "Provenance and method" }
         }

@@ -25,6 +25,8 @@ const DRAWN: [MetricName; 3] = [MetricName::LatP50, MetricName::LatP99, MetricNa
 /// Two marks of an exceedance line are at least this far apart in latency or share, which no screen
 /// resolves; bounds the size of the page at some 100 marks a line.
 const EXCEEDANCE_STEP: f64 = 1.1;
+/// Fewer marks than this is a latency that hardly varies: the percentiles in the table say it all.
+const EXCEEDANCE_MARKS_MIN: usize = 5;
 
 /// A unit and its size, chosen so that the numbers of an axis are short.
 pub(super) struct Scale {
@@ -81,10 +83,10 @@ fn rate_scale(section: &Section<'_>, points: &[&PointResult]) -> Scale {
     Scale::of_rate(section.rate, values.fold(0.0, f64::max))
 }
 
-fn latency_axis(title: &str, points: &[&PointResult], names: &[MetricName]) -> (Axis, Scale) {
+fn latency_axis(points: &[&PointResult], names: &[MetricName]) -> (Axis, Scale) {
     let values: Vec<f64> = points.iter().flat_map(|p| names.iter().filter_map(|n| p.value(*n))).collect();
     let scale = Scale::of_latency(values.iter().copied().fold(f64::INFINITY, f64::min));
-    let axis = Axis::decades(format!("{title} ({}, log scale)", scale.unit), values.iter().map(|v| v / scale.factor));
+    let axis = Axis::decades("Latency", scale.unit, values.iter().map(|v| v / scale.factor));
     (axis, scale)
 }
 
@@ -175,7 +177,7 @@ fn drawn(section: &Section<'_>) -> (&'static [MetricName], &'static str) {
 fn latency_chart(section: &Section<'_>) -> Option<Chart> {
     let all = points(section);
     let (names, title) = drawn(section);
-    let (y, scale) = latency_axis("Latency", &all, names);
+    let (y, scale) = latency_axis(&all, names);
     Some(Chart {
         title: format!("{title} over outstanding I/Os"),
         caption: BEST_COMBINATION.to_owned(),
@@ -191,10 +193,10 @@ fn latency_chart(section: &Section<'_>) -> Option<Chart> {
 fn latency_by_rate(section: &Section<'_>) -> Option<Chart> {
     let all = points(section);
     let (names, title) = drawn(section);
-    let (y, scale) = latency_axis("Latency", &all, names);
+    let (y, scale) = latency_axis(&all, names);
     let rate = rate_scale(section, &all);
     Some(Chart {
-        title: format!("{title} over {}", section.rate.title()),
+        title: format!("{title} over {}", section.rate.word()),
         caption: "From few outstanding I/Os to many. Where a line turns upwards, more load only waits longer.".into(),
         tag: tag(all.iter().copied()),
         x: Axis::linear(format!("{} ({})", section.rate.title(), rate.unit)),
@@ -225,40 +227,42 @@ fn exceedance(section: &Section<'_>) -> Option<Chart> {
             })
             .collect(),
     };
-    let raw: Vec<Vec<(f64, f64)>> = chosen.iter().map(|(_, _, point)| exceedance_of(point)).collect();
-    let least = raw.iter().flatten().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
-    let scale = Scale::of_latency(least);
-    let lines = chosen.iter().zip(&raw).map(|((name, colour, _), marks)| {
+    let drawn: Vec<_> = chosen
+        .into_iter()
+        .map(|(name, colour, point)| (name, colour, point, exceedance_of(point)))
+        .filter(|(_, _, _, marks)| marks.len() >= EXCEEDANCE_MARKS_MIN)
+        .collect();
+    let all = || drawn.iter().flat_map(|(_, _, _, marks)| marks);
+    let scale = Scale::of_latency(all().map(|(x, _)| *x).fold(f64::INFINITY, f64::min));
+    let lines = drawn.iter().map(|(name, colour, _, marks)| {
         let mark = |(ns, share): &(f64, f64)| Mark {
             x: ns / scale.factor,
             y: share * 100.0,
             hover: format!("{name}\n{} of the I/Os took longer than {}", share_words(*share), text::latency(*ns)),
         };
-        Line { markers: false, ..Line::new(name.clone(), *colour, marks.iter().map(mark).collect()) }
+        let marks = marks.iter().map(mark).collect();
+        Line { markers: false, steps: true, ..Line::new(name.clone(), *colour, marks) }
     });
     Some(Chart {
         title: "Share of I/Os that took longer".into(),
-        caption:
-            "At 1 % a line crosses the 99th percentile, at 0.1 % the 99.9th. A line ends at its last but one latency."
-                .into(),
-        tag: tag(chosen.iter().map(|(_, _, p)| *p)),
-        x: Axis::decades(
-            format!("Latency ({}, log scale)", scale.unit),
-            raw.iter().flatten().map(|(x, _)| x / scale.factor),
-        ),
-        y: Axis::decades("I/Os that took longer (%, log scale)", raw.iter().flatten().map(|(_, y)| y * 100.0)),
+        caption: "At 1 % a line crosses the 99th percentile, at 0.1 % the 99.9th; it ends at the longest latency."
+            .into(),
+        tag: tag(drawn.iter().map(|(_, _, point, _)| *point)),
+        x: Axis::decades("Latency", scale.unit, all().map(|(x, _)| x / scale.factor)),
+        y: Axis::decades("I/Os that took longer", "%", all().map(|(_, y)| y * 100.0)),
         lines: lines.collect(),
         bands: vec![],
     })
 }
 
-/// (latency in ns, share of the I/Os beyond it), exact at the buckets' ends, thinned.
+/// (latency in ns, share of the I/Os beyond it), exact at the buckets' ends, thinned; from the
+/// shortest latency to the longest.
 fn exceedance_of(point: &PointResult) -> Vec<(f64, f64)> {
     let Some(job) = &point.job else { return Vec::new() };
     let sparse = job.latency().to_sparse();
     let total = sparse.count();
     let mut beyond = total;
-    let mut out: Vec<(f64, f64)> = Vec::new();
+    let mut out: Vec<(f64, f64)> = vec![(sparse.min_ns as f64, 1.0)];
     for (value, count) in &sparse.buckets {
         beyond -= count;
         let (x, y) = (*value as f64, beyond as f64 / total as f64);
@@ -267,6 +271,8 @@ fn exceedance_of(point: &PointResult) -> Vec<(f64, f64)> {
             out.push((x, y));
         }
     }
+    let last_share = out.last().map_or(1.0, |(_, share)| *share);
+    out.push((sparse.max_ns as f64, last_share));
     out
 }
 

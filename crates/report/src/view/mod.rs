@@ -51,6 +51,14 @@ impl Rate {
         }
     }
 
+    /// In the middle of a sentence.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Rate::Bandwidth => "bandwidth",
+            Rate::Iops => "IOPS",
+        }
+    }
+
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Rate::Bandwidth => "Bandwidth",

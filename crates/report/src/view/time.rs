@@ -102,7 +102,7 @@ fn latency_chart(label: &str, point: &PointResult, slices: &[Slice]) -> Chart {
         caption: "Shaded: between the median and the 99th percentile of each second.".into(),
         tag: tag([point]),
         x: time_axis(),
-        y: Axis::decades(format!("Latency ({}, log scale)", scale.unit), values.iter().map(|v| v / scale.factor)),
+        y: Axis::decades("Latency", scale.unit, values.iter().map(|v| v / scale.factor)),
         lines: vec![line("p50", 0, 50.0), Line { fill_to_previous: true, ..line("p99", 1, 99.0) }],
         bands: vec![],
     }
