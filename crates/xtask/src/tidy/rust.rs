@@ -6,6 +6,9 @@
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::str::FromStr;
 
+/// The word for an `unsafe` that opens a function: its caller has to give the reason, it has none.
+pub(super) const UNSAFE_FUNCTION: &str = "unsafe fn";
+
 /// A function with a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Function {
@@ -95,8 +98,10 @@ impl Tokens {
     /// Keeps a word if a rule looks at it.
     fn note(&mut self, word: &str, tokens: &[TokenTree], index: usize, in_test: bool) {
         let line = tokens[index].span().start().line;
-        if word == "unsafe" && !is_function_type(&tokens[index + 1..]) {
-            self.unsafes.push(Word { text: word.to_owned(), line, in_test });
+        if word == "unsafe"
+            && let Some(kind) = unsafe_kind(&tokens[index + 1..])
+        {
+            self.unsafes.push(Word { text: kind.to_owned(), line, in_test });
         }
         // `name != …` is a comparison: a macro's `!` has a group or a name behind it.
         let called = matches!(tokens.get(index + 1), Some(TokenTree::Punct(mark)) if mark.as_char() == '!')
@@ -154,14 +159,18 @@ fn marks_test(attribute: &Group) -> bool {
     matches!(attribute.stream().to_string().replace(' ', "").as_str(), "test" | "cfg(test)")
 }
 
-/// Whether the words after `unsafe` make it a function's type: `unsafe extern "C" fn(…)`.
-fn is_function_type(after: &[TokenTree]) -> bool {
-    let name_of_abi = |token: &&TokenTree| {
+/// What the words after `unsafe` make of it; nothing when it is only a type, such as
+/// `unsafe extern "C" fn(…)`.
+fn unsafe_kind(after: &[TokenTree]) -> Option<&'static str> {
+    let is_abi = |token: &&TokenTree| {
         matches!(token, TokenTree::Literal(_)) || matches!(token, TokenTree::Ident(word) if word == "extern")
     };
-    let mut rest = after.iter().skip_while(name_of_abi);
-    matches!(rest.next(), Some(TokenTree::Ident(word)) if word == "fn")
-        && matches!(rest.next(), Some(TokenTree::Group(_)))
+    let mut rest = after.iter().skip_while(is_abi);
+    match (rest.next(), rest.next()) {
+        (Some(TokenTree::Ident(word)), Some(TokenTree::Group(_))) if word == "fn" => None,
+        (Some(TokenTree::Ident(word)), _) if word == "fn" => Some(UNSAFE_FUNCTION),
+        _ => Some("unsafe"),
+    }
 }
 
 #[cfg(test)]

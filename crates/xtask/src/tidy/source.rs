@@ -1,6 +1,6 @@
 //! Rules about Rust source: unsafe code, printing, unfinished code, long files.
 
-use super::rust::Word;
+use super::rust::{UNSAFE_FUNCTION, Word};
 use super::{Finding, Tree};
 
 /// The crates that may hold unsafe code: they speak to the kernel or to a library in C.
@@ -44,7 +44,8 @@ pub(super) fn check_file_length(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Unsafe code stands in a few crates, each with the reason why it is sound.
+/// Unsafe code stands in a few crates, each block and impl with the reason why it is sound. What
+/// an unsafe function asks of its caller is documentation, which clippy demands.
 pub(super) fn check_unsafe(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, tokens) in tree.rust() {
@@ -53,7 +54,7 @@ pub(super) fn check_unsafe(tree: &Tree) -> Vec<Finding> {
             if !crate_of(&file.path).is_some_and(|name| UNSAFE_CRATES.contains(&name)) {
                 let remedy = format!("unsafe code stands in {} only", UNSAFE_CRATES.join(", "));
                 findings.push(Finding::at(&file.path, word.line, "unsafe code", remedy));
-            } else if !has_reason(&lines, word.line) {
+            } else if word.text != UNSAFE_FUNCTION && !has_reason(&lines, word.line) {
                 let remedy = "say in a `// SAFETY:` comment right above why it is sound";
                 findings.push(Finding::at(&file.path, word.line, "unsafe without its reason", remedy));
             }
@@ -62,8 +63,8 @@ pub(super) fn check_unsafe(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether a comment right above the statement that holds this line (or on the line itself) gives
-/// a reason: `SAFETY:`, or the `# Safety` part of an unsafe function's documentation.
+/// Whether a comment right above the statement that holds this line, or on the line itself, gives
+/// a reason: `SAFETY:`, or the `# Safety` part of an unsafe trait's documentation.
 fn has_reason(lines: &[&str], line: usize) -> bool {
     let gives = |text: &str| text.contains("SAFETY:") || text.contains("# Safety");
     let is_comment = |text: &str| text.trim_start().starts_with("//");
@@ -140,7 +141,12 @@ mod tests {
         );
         assert!(without_reason("fn f() {\n    unsafe { g() } // SAFETY: g has no conditions.\n}\n").is_empty());
         assert!(without_reason("// SAFETY: g is const.\nlet a =\n    h(unsafe { g() });\n").is_empty());
-        assert!(without_reason("/// # Safety\n/// `p` is valid.\n#[inline]\npub unsafe fn f() {}\n").is_empty());
+        assert!(
+            without_reason(
+                "// SAFETY: it has no state.\n#[allow(x)]\nunsafe impl Sync for A {\n    unsafe fn f() {}\n}\n"
+            )
+            .is_empty()
+        );
     }
 
     #[test]
