@@ -110,7 +110,10 @@ mod tests {
     #[test]
     fn small_samples_and_purged_reads_are_remarked() {
         let said = remarks(&result(500), Condition::Purged).join("; ");
-        assert!(said.contains("p99.9 and beyond are only the maximum") && said.contains("flash was not touched"), "{said}");
+        assert!(
+            said.contains("p99.9 and beyond are only the maximum") && said.contains("flash was not touched"),
+            "{said}"
+        );
         assert!(remarks(&result(100_000), Condition::AfterFill).is_empty());
     }
 }

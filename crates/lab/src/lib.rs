@@ -3,6 +3,7 @@
 //!
 //! The lab doesn't know whether it holds a file, a drive or a model.
 
+mod checkpoint;
 mod error;
 mod plan;
 mod run;

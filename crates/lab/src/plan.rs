@@ -1,9 +1,11 @@
 //! A suite resolved against a target: every step with its job, what it writes and how long it takes.
 
 use crate::LabError;
+use crate::checkpoint::Placement;
 use flashlab_samples::{Origin, TargetKind};
 use flashlab_spec::{
-    FillStep, Job, Region, RoundLength, Rw, SpecError, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep,
+    CheckpointStep, FillStep, Generator, Job, Region, RoundLength, Rw, SpecError, SteadyRule, SteadyStep, Suite,
+    SuiteStep, SweepStep,
 };
 use flashlab_target::Target;
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
@@ -104,6 +106,17 @@ pub enum StepKind {
         /// The job.
         job: Job,
     },
+    /// One checkpoint of a pass.
+    Checkpoint {
+        /// The job, with the extents of its files.
+        job: Job,
+        /// Pass, from 1.
+        pass: u32,
+        /// Number within the pass, from 1.
+        number: u32,
+        /// Checkpoints of a pass.
+        of: u32,
+    },
     /// Rounds until steady.
     Steady {
         /// The job of a round.
@@ -141,6 +154,7 @@ pub fn plan(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Resul
             SuiteStep::Fill(fill) => planner.fill(fill)?,
             SuiteStep::Sweep(sweep) => planner.sweep(sweep)?,
             SuiteStep::Steady(steady) => planner.steady(steady)?,
+            SuiteStep::Checkpoint(checkpoint) => planner.checkpoint(checkpoint)?,
         }
     }
     let steps = planner.steps;
@@ -170,6 +184,7 @@ fn block_of(step: &SuiteStep) -> Bytes {
         SuiteStep::Fill(f) => f.bs,
         SuiteStep::Sweep(s) => s.bs,
         SuiteStep::Steady(s) => s.bs,
+        SuiteStep::Checkpoint(c) => c.bs,
     }
 }
 
@@ -207,15 +222,44 @@ impl Planner<'_> {
     }
 
     fn sweep(&mut self, sweep: &SweepStep) -> Result<(), SpecError> {
-        for iodepth in &sweep.iodepth {
-            for numjobs in &sweep.numjobs {
+        // Threads stand for jobs of one outstanding I/O each.
+        let one = [1];
+        let (depths, jobs) = if sweep.threads.is_empty() {
+            (sweep.iodepth.as_slice(), sweep.numjobs.as_slice())
+        } else {
+            (one.as_slice(), sweep.threads.as_slice())
+        };
+        for iodepth in depths {
+            for numjobs in jobs {
                 let mut job = self.job(sweep.workload.clone(), sweep.rw, sweep.bs, (*iodepth, *numjobs));
                 job.rwmixread = sweep.rwmixread;
                 job.runtime = Some(self.options.runtime.unwrap_or(sweep.runtime));
                 job.ramp = sweep.ramp;
                 job.interval_goal = sweep.interval_goal;
-                let title = format!("{} iodepth {iodepth}, numjobs {numjobs}", sweep.workload);
+                job.generator = sweep.generator;
+                let title = if sweep.threads.is_empty() {
+                    format!("{} iodepth {iodepth}, numjobs {numjobs}", sweep.workload)
+                } else {
+                    format!("{} threads {numjobs}", sweep.workload)
+                };
                 self.push(title, StepKind::Point { job }, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, step: &CheckpointStep) -> Result<(), SpecError> {
+        let in_proportion = self.target.origin != Origin::Modelled;
+        let placement = Placement::new(step, &self.target.id, self.region, in_proportion)?;
+        for pass in 1..=step.passes {
+            for number in 1..=placement.count {
+                let mut job = self.job(step.workload.clone(), Rw::Write, step.bs, (step.iodepth, step.ranks));
+                job.generator = Generator::Checkpoint;
+                job.amount = Some(placement.checkpoint_bytes());
+                job.extents = placement.extents(pass - 1, number - 1, self.options.seed);
+                let of = placement.count;
+                let title = format!("{} {number} of {of}, pass {pass}", step.workload);
+                self.push(title, StepKind::Checkpoint { job, pass, number, of }, None)?;
             }
         }
         Ok(())
@@ -251,6 +295,8 @@ impl Planner<'_> {
             amount: None,
             ramp: Nanos::ZERO,
             interval_goal: None,
+            generator: Generator::Fio,
+            extents: vec![],
             // Each step has a stream of its own: equal streams would write the same blocks again.
             seed: named_seed(self.options.seed, &self.suite.id, self.steps.len() as u64),
         }
@@ -259,7 +305,7 @@ impl Planner<'_> {
     fn push(&mut self, title: String, kind: StepKind, lead_in: Option<Bytes>) -> Result<(), SpecError> {
         let (job, repeats) = match &kind {
             StepKind::Purge => unreachable!("a purge has no job"),
-            StepKind::Fill { job, .. } | StepKind::Point { job } => (job, 1),
+            StepKind::Fill { job, .. } | StepKind::Point { job } | StepKind::Checkpoint { job, .. } => (job, 1),
             StepKind::Steady { job, rule, .. } => (job, u64::from(rule.rounds_max)),
         };
         job.validate(self.target.logical_block, self.target.capacity)?;
@@ -308,7 +354,10 @@ impl StepKind {
     pub fn job(&self) -> Option<&Job> {
         match self {
             StepKind::Purge => None,
-            StepKind::Fill { job, .. } | StepKind::Point { job } | StepKind::Steady { job, .. } => Some(job),
+            StepKind::Fill { job, .. }
+            | StepKind::Point { job }
+            | StepKind::Checkpoint { job, .. }
+            | StepKind::Steady { job, .. } => Some(job),
         }
     }
 }

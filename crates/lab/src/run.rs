@@ -4,9 +4,10 @@ use crate::plan::{Plan, PlannedStep, StepKind};
 use crate::{LabError, steady};
 use flashlab_analysis::{SteadyVerdict, figures, judge_steady, remarks};
 use flashlab_samples::{
-    Condition, Coordinates, DriveState, Ended, JobResult, Metric, MetricName, PointResult, Provenance,
+    Condition, Coordinates, DriveState, Ended, JobResult, Metric, MetricName, Origin, PointResult, Provenance,
+    mean_interval_share,
 };
-use flashlab_spec::{Job, SteadyRule};
+use flashlab_spec::{Generator, Job, SteadyRule};
 use flashlab_target::{Journal, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, Target};
 use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::named_seed;
@@ -58,6 +59,8 @@ pub fn run_plan(
         state: provenance.state_before,
         drive_id: provenance.target.id.clone(),
         steady_reached: true,
+        pass: Vec::new(),
+        checkpoints: 0,
     };
     match runner.all_steps() {
         Ok(end) => {
@@ -89,6 +92,10 @@ struct Runner<'a> {
     state: DriveState,
     drive_id: String,
     steady_reached: bool,
+    /// Seconds and results of the checkpoints of this pass so far.
+    pass: Vec<(f64, JobResult)>,
+    /// Checkpoints so far, all passes.
+    checkpoints: u32,
 }
 
 impl Runner<'_> {
@@ -103,6 +110,9 @@ impl Runner<'_> {
                 StepKind::Purge => self.purge(index, step)?,
                 StepKind::Fill { job, pass } => self.fill(index, step, job, *pass)?,
                 StepKind::Point { job } => self.point(index, step, job)?,
+                StepKind::Checkpoint { job, pass, number, of } => {
+                    self.checkpoint(index, step, job, *pass, *number == *of)?
+                }
                 StepKind::Steady { job, rule, lead_in } => self.steady(index, step, job, rule, *lead_in)?,
             };
             match end {
@@ -153,8 +163,7 @@ impl Runner<'_> {
             return Ok(end);
         }
         let mut point = self.result_point(job, pass, self.state.condition, &result);
-        let seconds = result.elapsed.as_secs_f64() * result.scale as f64;
-        push_sorted(&mut point.metrics, MetricName::Seconds, seconds, result.ios());
+        push_sorted(&mut point.metrics, seconds(job, &result), None, result.ios());
         let fills = self.state.fills + 1;
         let condition = if fills >= FILLS_OF_A_PRECONDITION { Condition::AfterFill } else { Condition::Written };
         self.state = DriveState { condition, fills, last_fill_bs: Some(job.bs) };
@@ -162,6 +171,60 @@ impl Runner<'_> {
             StepOutcome { points: vec![point], state_after: self.state, remarks: vec![], wall: since(started) };
         self.keep(&header, &outcome)?;
         Ok(StepEnd::Done)
+    }
+
+    /// One checkpoint, reported by its number; the last of a pass brings the means of the pass.
+    fn checkpoint(
+        &mut self,
+        index: u32,
+        step: &PlannedStep,
+        job: &Job,
+        pass: u32,
+        last: bool,
+    ) -> Result<StepEnd, LabError> {
+        let header = self.begin(index, 0, &step.title, Some(job))?;
+        let started = Instant::now();
+        let result = self.run_job(index, step, job)?;
+        if let Some(end) = self.not_clean(&header, job, &result, started)? {
+            return Ok(end);
+        }
+        self.state.condition = Condition::CheckpointFill;
+        self.checkpoints += 1;
+        let took = seconds(job, &result);
+        let single = Job { workload: format!("{}-single", job.workload), ..job.clone() };
+        let mut point = self.result_point(&single, Some(self.checkpoints), self.state.condition, &result);
+        push_sorted(&mut point.metrics, took, None, result.ios());
+        self.pass.push((took, result));
+        let mut points = vec![point];
+        if last {
+            points.push(self.pass_mean(job, pass));
+        }
+        let outcome = StepOutcome { points, state_after: self.state, remarks: vec![], wall: since(started) };
+        self.keep(&header, &outcome)?;
+        Ok(StepEnd::Done)
+    }
+
+    /// Mean seconds a checkpoint of the pass that is over, with its interval.
+    fn pass_mean(&mut self, job: &Job, pass: u32) -> PointResult {
+        let done = std::mem::take(&mut self.pass);
+        let seconds: Vec<f64> = done.iter().map(|(s, _)| *s).collect();
+        let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+        let results: Vec<JobResult> = done.into_iter().map(|(_, r)| r).collect();
+        let mut point = self.result_point(job, Some(pass), self.state.condition, &results[results.len() - 1]);
+        point.job = None;
+        point.metrics = steady::window_figures(&results);
+        let interval = mean_interval_share(&seconds).map(|share| (mean * (1.0 - share), mean * (1.0 + share)));
+        push_sorted(&mut point.metrics, mean, interval, seconds.len() as u64);
+        point.remarks = vec![format!(
+            "mean of {} checkpoints of {} by {} ranks, each file overwritten without TRIM from the second pass on",
+            seconds.len(),
+            job.amount.unwrap_or_default().si(),
+            job.numjobs
+        )];
+        if self.target.origin() == Origin::Measured {
+            point.remarks.push("checkpoints in proportion to the target, written as extents of it: no file system and no torch.save take part".into());
+        }
+        point
     }
 
     fn point(&mut self, index: u32, step: &PlannedStep, job: &Job) -> Result<StepEnd, LabError> {
@@ -287,21 +350,30 @@ impl Runner<'_> {
     }
 
     fn result_point(&self, job: &Job, pass: Option<u32>, condition: Condition, result: &JobResult) -> PointResult {
+        let (iodepth, numjobs, threads) = match job.generator {
+            Generator::Fio => (Some(job.iodepth), Some(job.numjobs), None),
+            Generator::Gdsio => (None, None, Some(job.numjobs)),
+            Generator::Checkpoint => (None, None, None),
+        };
+        let mut said = remarks(result, condition);
+        if job.generator == Generator::Gdsio && self.target.origin() == Origin::Measured {
+            said.push("CPU-only transfer: storage to host memory, no GPU takes part".into());
+        }
         PointResult {
             at: Coordinates {
                 drive_id: self.drive_id.clone(),
                 suite: self.plan.suite.id.clone(),
                 workload: job.workload.clone(),
-                iodepth: Some(job.iodepth),
-                numjobs: Some(job.numjobs),
-                threads: None,
+                iodepth,
+                numjobs,
+                threads,
                 pass,
             },
             state: DriveState { condition, ..self.state },
             origin: self.target.origin(),
             metrics: figures(result),
             job: Some(result.clone()),
-            remarks: remarks(result, condition),
+            remarks: said,
         }
     }
 }
@@ -326,7 +398,17 @@ fn since(started: Instant) -> Nanos {
     Nanos::from_duration(started.elapsed())
 }
 
-fn push_sorted(metrics: &mut Vec<Metric>, name: MetricName, value: f64, samples: u64) {
-    metrics.push(Metric { name, value, interval: None, samples });
+/// Seconds a job bounded by bytes takes at full scale.
+fn seconds(job: &Job, result: &JobResult) -> f64 {
+    match (job.amount, result.bandwidth()) {
+        // Scaled extents are rounded to whole blocks; their rate holds for the bytes asked for.
+        (Some(amount), Some(rate)) if result.scale > 1 && !job.extents.is_empty() => amount.0 as f64 / rate.0,
+        _ => result.elapsed.as_secs_f64() * result.scale as f64,
+    }
+}
+
+/// Adds the seconds to figures and keeps the order of export.
+fn push_sorted(metrics: &mut Vec<Metric>, seconds: f64, interval: Option<(f64, f64)>, samples: u64) {
+    metrics.push(Metric { name: MetricName::Seconds, value: seconds, interval, samples });
     metrics.sort_by_key(|m| m.name);
 }

@@ -24,9 +24,9 @@ pub(crate) fn sentence(window: &SteadyWindow, steady: bool, rounds: usize) -> St
         window.slope_share * 100.0
     );
     if steady {
-        format!("steady after {rounds} rounds; {judged}")
+        format!("rule met after {rounds} rounds; {judged}")
     } else {
-        format!("not reached in {rounds} rounds; {judged}")
+        format!("rule not met in {rounds} rounds; {judged}")
     }
 }
 

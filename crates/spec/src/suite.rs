@@ -215,7 +215,7 @@ impl Suite {
                     }
                 }
                 SuiteStep::Sweep(s) => {
-                    if !s.threads.is_empty() && !(s.iodepth.is_empty() && s.numjobs.is_empty()) {
+                    if !s.threads.is_empty() && (!s.iodepth.is_empty() || !s.numjobs.is_empty()) {
                         let shown = format!("{:?}", s.threads);
                         return value(
                             at("threads"),
