@@ -27,13 +27,10 @@ pub(super) fn prepare(browser: bool) -> Result<Vec<String>> {
     let mut packages: Vec<&str> = missing.iter().map(|(_, package, _)| *package).collect();
     packages.dedup();
     let mut skipped = Vec::new();
-    if !packages.is_empty()
-        && let Err(why) = install(&packages)?
-    {
+    if !packages.is_empty() {
+        let why = install(&packages)?.err().unwrap_or_else(|| "the package is there and doesn't hold it".into());
         let still = missing.iter().filter(|(program, ..)| !has_program(program));
-        skipped.extend(still.map(|(program, package, what)| {
-            format!("{what}: no `{program}`, and {package} can't be installed: {why}")
-        }));
+        skipped.extend(still.map(|(program, package, what)| format!("{what}: no `{program}` ({package}): {why}")));
     }
     skipped.extend(limits());
     Ok(skipped)
@@ -103,7 +100,8 @@ fn install(packages: &[&str]) -> Result<Result<(), String>> {
         command.args(["-o", "DPkg::Lock::Timeout=60"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
         run::collect(command)
     };
-    let install = [&["install", "--yes", "--no-install-recommends"][..], packages].concat();
+    // What is installed stays at its version: a check of the tree must not upgrade the machine.
+    let install = [&["install", "--yes", "--no-install-recommends", "--no-upgrade"][..], packages].concat();
     // A fresh machine has no list of packages yet; an old list names files that are gone.
     if apt(&install)?.status.success() {
         return Ok(Ok(()));
