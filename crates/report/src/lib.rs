@@ -10,6 +10,7 @@
 mod chart;
 mod csv_export;
 mod error;
+mod fidelity_export;
 mod json_export;
 mod page;
 mod table;
@@ -19,7 +20,9 @@ mod view;
 
 pub use csv_export::results_csv;
 pub use error::ReportError;
+pub use fidelity_export::fidelity_csv;
 pub use json_export::*;
 pub use page::html;
 pub use table::{Align, Column, Table};
 pub use terminal::{RunRow, runs_table, terminal_table};
+pub use text::number;

@@ -68,8 +68,12 @@ pub(crate) fn byte_unit(unit: &str) -> f64 {
 
 /// A figure for people, with its unit.
 pub(crate) fn figure(metric: &Metric) -> String {
-    let v = metric.value;
-    match metric.name {
+    number(metric.name, metric.value)
+}
+
+/// The value `v`, in the base unit of `name`, for people and with its unit.
+pub fn number(name: MetricName, v: f64) -> String {
+    match name {
         MetricName::Bandwidth => BytesPerSecond(v).si(),
         MetricName::Iops => Iops(v).to_string(),
         MetricName::Seconds => Nanos::from_secs_f64(v).to_string(),
