@@ -39,6 +39,10 @@ pub(crate) enum Command {
     Report(Report),
     /// Export the results of stored runs as CSV or JSON
     Export(Export),
+    /// Compare two drives or two runs, like with like
+    Compare(Compare),
+    /// Hold results against the figures that reviews printed
+    Fidelity(Fidelity),
     /// List the modelled drives, or show one with the source of every parameter
     Drives(Drives),
     /// List the suites, or show one
@@ -57,8 +61,19 @@ pub(crate) enum Command {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Review {
     /// Drives to review, by name, separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "r6060-122", value_name = "DRIVE")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "DRIVE",
+        default_value = "r6060-122,j5060-61,p5430-30,p5336-61,p5336-122,6550-ion-61,6600-ion-245"
+    )]
     pub(crate) drives: Vec<String>,
+    /// Suites to run, by name or as TOML files, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "SUITE", default_value = "review,gds,checkpoint,steady")]
+    pub(crate) suite: Vec<String>,
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u32>,
     /// More drive profiles (TOML)
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Vec<PathBuf>,
@@ -192,6 +207,34 @@ pub(crate) struct Export {
     /// JSON with histograms, series and the whole provenance
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Compare {
+    /// A drive by name (its newest finished run of each suite), or a run by number
+    pub(crate) a: String,
+    /// Another
+    pub(crate) b: String,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Show every figure, not only the first and last place of each workload
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Fidelity {
+    /// Runs by number [default: the newest finished run of each drive and suite]
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Every comparison as CSV to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) csv: Option<PathBuf>,
     /// Replace a file that exists
     #[arg(long)]
     pub(crate) replace: bool,

@@ -1,15 +1,32 @@
 //! The drives, hosts and suites that are built in, and those that the user adds.
 
 use crate::exit::CliError;
-use flashlab_spec::{DriveProfile, HostProfile, SpecError, Suite};
+use flashlab_analysis::PublishedPoint;
+use flashlab_spec::{DriveProfile, HostProfile, Hosts, SpecError, Suite};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-const DRIVES: [(&str, &str); 1] = [("data/drives/r6060-122.toml", include_str!("../../../data/drives/r6060-122.toml"))];
-const FIO_HOST: (&str, &str) = ("data/hosts/fio.toml", include_str!("../../../data/hosts/fio.toml"));
-const SUITES: [(&str, &str); 2] = [
+const DRIVES: [(&str, &str); 7] = [
+    ("data/drives/r6060-122.toml", include_str!("../../../data/drives/r6060-122.toml")),
+    ("data/drives/j5060-61.toml", include_str!("../../../data/drives/j5060-61.toml")),
+    ("data/drives/p5430-30.toml", include_str!("../../../data/drives/p5430-30.toml")),
+    ("data/drives/p5336-61.toml", include_str!("../../../data/drives/p5336-61.toml")),
+    ("data/drives/p5336-122.toml", include_str!("../../../data/drives/p5336-122.toml")),
+    ("data/drives/6550-ion-61.toml", include_str!("../../../data/drives/6550-ion-61.toml")),
+    ("data/drives/6600-ion-245.toml", include_str!("../../../data/drives/6600-ion-245.toml")),
+];
+const HOSTS: [(&str, &str); 3] = [
+    ("data/hosts/fio.toml", include_str!("../../../data/hosts/fio.toml")),
+    ("data/hosts/gdsio.toml", include_str!("../../../data/hosts/gdsio.toml")),
+    ("data/hosts/checkpoint.toml", include_str!("../../../data/hosts/checkpoint.toml")),
+];
+const PUBLISHED: (&str, &str) = ("data/published/points.csv", include_str!("../../../data/published/points.csv"));
+const SUITES: [(&str, &str); 5] = [
     ("data/suites/quick.toml", include_str!("../../../data/suites/quick.toml")),
     ("data/suites/review.toml", include_str!("../../../data/suites/review.toml")),
+    ("data/suites/gds.toml", include_str!("../../../data/suites/gds.toml")),
+    ("data/suites/checkpoint.toml", include_str!("../../../data/suites/checkpoint.toml")),
+    ("data/suites/steady.toml", include_str!("../../../data/suites/steady.toml")),
 ];
 
 /// A profile with the digest of the text it was read from.
@@ -51,9 +68,15 @@ impl Catalog {
     }
 }
 
-/// The host that modelled fio runs on.
-pub(crate) fn fio_host() -> Result<HostProfile, SpecError> {
-    HostProfile::parse(FIO_HOST.1, FIO_HOST.0)
+/// The hosts that load modelled drives.
+pub(crate) fn hosts() -> Result<Hosts, SpecError> {
+    let profiles = HOSTS.iter().map(|(name, text)| HostProfile::parse(text, name));
+    Ok(Hosts::new(profiles.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// The figures that reviews printed and that can be compared.
+pub(crate) fn published() -> anyhow::Result<Vec<PublishedPoint>> {
+    Ok(flashlab_analysis::published(PUBLISHED.1, PUBLISHED.0)?)
 }
 
 /// All built-in suites.
@@ -97,7 +120,7 @@ mod tests {
     #[test]
     fn every_file_of_the_data_folder_is_built_in() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
-        let built_in = DRIVES.iter().chain(&SUITES).chain([&FIO_HOST]).map(|(name, _)| *name);
+        let built_in = DRIVES.iter().chain(&SUITES).chain(&HOSTS).map(|(name, _)| *name);
         let mut built_in: Vec<String> = built_in.map(str::to_owned).collect();
         let mut files: Vec<String> = ["drives", "suites", "hosts"]
             .iter()
@@ -113,7 +136,7 @@ mod tests {
     fn all_of_them_are_good() {
         assert!(!Catalog::load(&[]).expect("profiles").drives.is_empty());
         assert!(suites().expect("suites").iter().any(|s| s.id == "quick"));
-        fio_host().expect("a host");
+        hosts().expect("hosts");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod origin;
 mod output;
 mod progress;
 mod resolve;
+mod shared;
 mod stop;
 
 use clap::Parser;

@@ -4,7 +4,7 @@ use crate::stop::Stop;
 use flashlab_lab::{Plan, RunObserver};
 use flashlab_samples::Origin;
 use flashlab_target::{Observer, Progress, StepOutcome};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -22,14 +22,15 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// For `plan`. Drawn only on a terminal.
-    pub(crate) fn new(plan: &Plan, stop: Stop) -> Self {
+    /// For `plan`, alone or among the bars of other runs. Drawn only on a terminal.
+    pub(crate) fn new(plan: &Plan, stop: Stop, among: Option<&Bars>) -> Self {
         let bar = ProgressBar::with_draw_target(Some(POSITIONS), ProgressDrawTarget::stderr_with_hz(8));
+        let bar = among.map_or(bar.clone(), |bars| bars.all.add(bar));
         let style = ProgressStyle::with_template(
             "{prefix:>20} {bar:24} {percent:>3} %  {elapsed} gone, {eta} left  {wide_msg}",
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_prefix(plan.target.id.clone());
+        bar.set_prefix(format!("{} {}", plan.target.id, plan.suite.id));
         bar.enable_steady_tick(Duration::from_millis(250));
         Bar { bar, stop, starts: starts(plan), step: 0, title: String::new() }
     }
@@ -42,6 +43,35 @@ impl Bar {
     fn place(&self, share: f64) {
         let (from, to) = (self.starts[self.step], self.starts[self.step + 1]);
         self.bar.set_position(((from + (to - from) * share) * POSITIONS as f64) as u64);
+    }
+}
+
+/// The bars of several runs at once, with one for all of them.
+pub(crate) struct Bars {
+    all: MultiProgress,
+    runs: ProgressBar,
+}
+
+impl Bars {
+    /// For so many runs.
+    pub(crate) fn new(runs: usize) -> Self {
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8));
+        let bar = all.add(ProgressBar::new(runs as u64));
+        let style = ProgressStyle::with_template("{prefix:>20} {bar:24} {pos:>2} of {len}  {elapsed} gone, {eta} left");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_prefix("runs");
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Bars { all, runs: bar }
+    }
+
+    /// One more is done.
+    pub(crate) fn one_done(&self) {
+        self.runs.inc(1);
+    }
+
+    /// Removes them.
+    pub(crate) fn clear(&self) {
+        self.runs.finish_and_clear();
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `--on` names: a modelled drive, or a path on this machine.
 
 use crate::args::What;
-use crate::catalog::{self, Catalog};
+use crate::catalog::{self, Catalog, CatalogDrive};
 use crate::exit::CliError;
 use crate::made::Made;
 use flashlab_drive::ModelledDrive;
@@ -9,7 +9,7 @@ use flashlab_guard::{Consent, Inspection, Subject};
 use flashlab_io::{FileTarget, OpenOptions};
 use flashlab_lab::TargetFacts;
 use flashlab_samples::{Origin, TargetKind};
-use flashlab_spec::{DriveProfile, SpecError};
+use flashlab_spec::{DriveProfile, RoundLength, SpecError, Suite, SuiteStep};
 use flashlab_target::Target;
 use flashlab_units::Bytes;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,11 @@ pub(crate) enum Named {
 
 /// Finds out what `what.on` names. A drive's name wins over a file of that name; a path has a slash
 /// in it, exists, or is to be created with `--size`.
-pub(crate) fn named(what: &What) -> anyhow::Result<Named> {
+pub(crate) fn named(what: &What, suite: &Suite) -> anyhow::Result<Named> {
     let catalog = Catalog::load(&what.profile)?;
     let on = what.on.as_str();
     if let Ok(drive) = catalog.drive(on) {
-        let model = ModelledDrive::new(drive.profile.clone(), catalog::fio_host()?, Some(drive.sha256.clone()));
+        let model = model(drive, suite)?;
         let capacity = model.identity().capacity;
         if let Some(size) = what.size.filter(|size| *size > capacity) {
             return Err(too_large(size, capacity).into());
@@ -43,6 +43,23 @@ pub(crate) fn named(what: &What) -> anyhow::Result<Named> {
         return Err(CliError::usage(text, format!("for a file of that name write ./{on}")).into());
     }
     Ok(Named::Real(Box::new(flashlab_guard::inspect(path)?)))
+}
+
+/// Indirection units of a model that is only asked for shares of its capacity: 2,048 and more a
+/// superblock, enough for write amplification within 0.2 %. A point of some seconds needs more, so
+/// that it exceeds the write buffer.
+const UNITS_FOR_SHARES: u64 = 1 << 21;
+
+/// A purged modelled drive at the scale that `suite` needs.
+pub(crate) fn model(drive: &CatalogDrive, suite: &Suite) -> Result<ModelledDrive, SpecError> {
+    let by_shares = |step: &SuiteStep| match step {
+        SuiteStep::Purge | SuiteStep::Fill(_) => true,
+        SuiteStep::Steady(s) => matches!(s.round, RoundLength::CapacityShare(_)),
+        SuiteStep::Sweep(_) | SuiteStep::Checkpoint(_) => false,
+    };
+    let units = if suite.steps.iter().all(by_shares) { UNITS_FOR_SHARES } else { flashlab_drive::MAPPED_UNITS_MAX };
+    let (profile, digest) = (drive.profile.clone(), Some(drive.sha256.clone()));
+    Ok(ModelledDrive::with_units_max(profile, catalog::hosts()?, digest, units))
 }
 
 /// What a plan needs to know of a path, without opening it.

@@ -30,7 +30,7 @@ fn it_ends_once_a_window_of_rounds_agrees() {
     let numbers: Vec<u32> = lab.journal.kept.iter().map(|(header, _)| header.round).collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7]);
     let last = &lab.journal.kept[6].1;
-    assert_eq!(last.remarks, ["steady after 7 rounds; rounds 3 to 7: range 0.0 % of the average, line moves 0.0 %"]);
+    assert_eq!(last.remarks, ["rule met after 7 rounds; rounds 3 to 7: range 0.0 % of the average, line moves 0.0 %"]);
     assert_eq!(last.points.len(), 2, "the last round, and all of the window");
     assert_eq!((last.points[0].at.pass, last.points[1].at.pass), (Some(7), None));
 }
@@ -53,7 +53,7 @@ fn it_gives_up_after_the_last_round_and_says_so() {
     assert!(finished.end == RunEnd::Done && !finished.steady_reached);
     assert_eq!(lab.journal.kept.len(), 9, "eight rounds, and the fill after them");
     let last = &lab.journal.kept[7].1;
-    assert!(last.remarks[0].starts_with("not reached in 8 rounds; rounds 4 to 8: "), "{:?}", last.remarks);
+    assert!(last.remarks[0].starts_with("rule not met in 8 rounds; rounds 4 to 8: "), "{:?}", last.remarks);
     assert_eq!(last.state_after.condition, Condition::NotSteady);
 }
 

@@ -74,6 +74,17 @@ impl Store {
         Ok(Store { sql, path: path.to_owned() })
     }
 
+    /// From now on a commit does not wait for the disk. What is committed still survives a kill of this
+    /// process; a power cut may lose or damage the store. For modelled runs, which can be computed
+    /// again in seconds, and never for measured ones.
+    ///
+    /// # Errors
+    /// [`StoreError`] if SQLite refuses.
+    pub fn without_sync(&mut self) -> Result<(), StoreError> {
+        let set = self.sql.pragma_update(None, "synchronous", "OFF");
+        set.map_err(|error| StoreError::from_sqlite(&self.path, error))
+    }
+
     /// The path as it was given.
     pub fn path(&self) -> &Path {
         &self.path

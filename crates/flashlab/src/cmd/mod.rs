@@ -1,8 +1,10 @@
 //! The commands, a file each.
 
+mod compare;
 mod doctor;
 mod drives;
 mod export;
+mod fidelity;
 mod list;
 mod plan;
 mod report;
@@ -30,6 +32,8 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::List(args) => list::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Fidelity(args) => fidelity::run(&args),
         Command::Drives(args) => drives::run(&args),
         Command::Suites(args) => suites::run(&args),
         Command::Doctor(args) => doctor::run(&args),

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     if let Some(path) = &args.json {
         output::check(path, true)?;
     }
-    let (plan, inspection) = match resolve::named(&args.what)? {
+    let (plan, inspection) = match resolve::named(&args.what, &suite)? {
         Named::Modelled(drive) => (plan(&suite, &TargetFacts::of(drive.as_ref() as &dyn Target), &options)?, None),
         Named::Real(inspection) => {
             (plan(&suite, &resolve::facts(&inspection, options.size)?, &options)?, Some(*inspection))

@@ -1,48 +1,119 @@
-//! `flashlab review`: modelled drives through the whole procedure, with report, CSV and store.
+//! `flashlab review`: modelled drives through the suites, on all cores, with report, CSV and store.
 
-use super::run::{execute, exit_of, show};
+use super::run::{exit_of, show};
 use crate::args::Review;
-use crate::catalog::{self, Catalog};
-use crate::exit::Exit;
+use crate::catalog::{self, Catalog, CatalogDrive};
+use crate::exit::{CliError, Exit};
 use crate::output::{self, ReportFolder};
-use crate::stop;
-use flashlab_drive::ModelledDrive;
-use flashlab_lab::{PlanOptions, TargetFacts, plan};
+use crate::progress::{Bar, Bars};
+use crate::shared::SharedJournal;
+use crate::stop::Stop;
+use crate::{origin, resolve, stop};
+use flashlab_lab::{Finished, PlanOptions, TargetFacts, plan, run_plan};
+use flashlab_spec::Suite;
 use flashlab_store::Store;
+use flashlab_target::Target;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-
-const SUITE: &str = "review";
 
 pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     let catalog = Catalog::load(&args.profile)?;
-    let drives = args.drives.iter().map(|id| catalog.drive(id)).collect::<Result<Vec<_>, _>>()?;
-    let suite = catalog::suite(SUITE)?;
-    let host = catalog::fio_host()?;
-    let options = PlanOptions { seed: args.seed, ..PlanOptions::default() };
+    let drives = unique(&args.drives).into_iter().map(|id| catalog.drive(id)).collect::<Result<Vec<_>, _>>()?;
+    let suites = unique(&args.suite).into_iter().map(catalog::suite).collect::<Result<Vec<_>, _>>()?;
     if let Some(path) = &args.json {
         output::check(path, args.replace)?;
     }
+    let threads = match args.threads {
+        Some(0) => return Err(CliError::usage("--threads is 0", "use at least 1").into()),
+        Some(n) => n as usize,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
     let folder = ReportFolder::prepare(&args.out, args.replace)?;
     let mut store = Store::create_or_open(&folder.join("flashlab.db"))?;
-    let stop = stop::listen()?;
+    store.without_sync()?;
     let started = Instant::now();
-    let (mut records, mut profiles, mut exit) = (Vec::new(), Vec::new(), Exit::Done);
-    for drive in drives {
-        let mut target = ModelledDrive::new(drive.profile.clone(), host.clone(), Some(drive.sha256.clone()));
-        let plan = plan(&suite, &TargetFacts::of(&target), &options)?;
-        let finished = execute(&plan, &mut target, &mut store, stop.clone())?;
+    let tasks: Vec<(&CatalogDrive, &Suite)> =
+        drives.iter().flat_map(|drive| suites.iter().map(move |suite| (*drive, suite))).collect();
+    let review = Tasks { tasks: &tasks, seed: args.seed, store: Mutex::new(store), stop: stop::listen()? };
+    let finished = review.run(threads.min(tasks.len()))?;
+    let store = review.store.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (mut records, mut exit) = (Vec::new(), Exit::Done);
+    for finished in finished.into_iter().flatten() {
         records.push(store.run(finished.run.0)?);
-        profiles.push(drive.profile.clone());
-        // The gravest end of all drives; the codes rise with gravity.
+        // The gravest end of all runs; the codes rise with gravity.
         exit = exit.max(exit_of(&finished));
-        if exit == Exit::Interrupted {
-            break;
-        }
     }
+    let profiles: Vec<_> = drives.iter().map(|d| d.profile.clone()).collect();
     folder.write(&records, &profiles, "Review of modelled drives")?;
     show(&records, args.json.as_deref(), args.replace)?;
-    let seconds = started.elapsed().as_secs_f64();
-    eprintln!("{} modelled drive(s) reviewed in {seconds:.1} s; no hardware was measured", records.len());
+    eprintln!(
+        "{} run(s) of {} modelled drive(s) in {:.1} s on {threads} thread(s); no hardware was measured",
+        records.len(),
+        drives.len(),
+        started.elapsed().as_secs_f64()
+    );
     folder.announce();
     Ok(exit)
+}
+
+fn unique(names: &[String]) -> Vec<&str> {
+    let mut out: Vec<&str> = Vec::new();
+    for name in names {
+        if !out.contains(&name.as_str()) {
+            out.push(name);
+        }
+    }
+    out
+}
+
+/// A run each; every one begins with a purge, so that the order in which they are done is of no
+/// consequence to their results.
+struct Tasks<'a> {
+    tasks: &'a [(&'a CatalogDrive, &'a Suite)],
+    seed: u64,
+    store: Mutex<Store>,
+    stop: Stop,
+}
+
+impl Tasks<'_> {
+    /// Does all of them on `threads` threads; what was done, in the order of the tasks.
+    fn run(&self, threads: usize) -> anyhow::Result<Vec<Option<Finished>>> {
+        let (next, bars) = (AtomicUsize::new(0), Bars::new(self.tasks.len()));
+        let worker = || -> anyhow::Result<Vec<(usize, Finished)>> {
+            let mut done = Vec::new();
+            while !self.stop.load(Ordering::Relaxed) {
+                // From the last on: the long suites stand there, and a long one begun late would hold
+                // up the end.
+                let taken = next.fetch_add(1, Ordering::Relaxed);
+                let Some(index) = self.tasks.len().checked_sub(taken + 1) else { break };
+                done.push((index, self.one(self.tasks[index], &bars)?));
+                bars.one_done();
+            }
+            Ok(done)
+        };
+        let done = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+            let join =
+                |w: std::thread::ScopedJoinHandle<'_, _>| w.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
+            workers.into_iter().map(join).collect::<anyhow::Result<Vec<_>>>()
+        });
+        bars.clear();
+        let mut out: Vec<Option<Finished>> = vec![None; self.tasks.len()];
+        for (index, finished) in done?.into_iter().flatten() {
+            out[index] = Some(finished);
+        }
+        Ok(out)
+    }
+
+    fn one(&self, (drive, suite): (&CatalogDrive, &Suite), bars: &Bars) -> anyhow::Result<Finished> {
+        let mut target = resolve::model(drive, suite)?;
+        let options = PlanOptions { seed: self.seed, ..PlanOptions::default() };
+        let plan = plan(suite, &TargetFacts::of(&target), &options)?;
+        let provenance = origin::provenance(target.origin(), self.seed, target.identity());
+        let mut bar = Bar::new(&plan, self.stop.clone(), Some(bars));
+        let finished = run_plan(&plan, &mut target, &mut SharedJournal(&self.store), &provenance, &mut bar);
+        bar.clear();
+        Ok(finished?)
+    }
 }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     let suite = catalog::suite(&args.what.suite)?;
     let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
-    let named = resolve::named(&args.what)?;
+    let named = resolve::named(&args.what, &suite)?;
     let rehearsal = plan(&suite, &facts(&named, &options)?, &options)?;
     if matches!(named, Named::Real(_)) {
         check_engine(&rehearsal, args.engine)?;
@@ -109,7 +109,7 @@ fn check_engine(plan: &Plan, engine: Engine) -> anyhow::Result<()> {
 /// Runs a plan with a bar.
 pub(crate) fn execute(plan: &Plan, target: &mut dyn Target, store: &mut Store, stop: Stop) -> anyhow::Result<Finished> {
     let provenance = origin::provenance(target.origin(), plan.seed, target.identity());
-    let mut bar = Bar::new(plan, stop);
+    let mut bar = Bar::new(plan, stop, None);
     let finished = run_plan(plan, target, store, &provenance, &mut bar);
     bar.clear();
     Ok(finished?)
