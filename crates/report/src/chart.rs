@@ -207,9 +207,10 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }
 
-/// A tick of a decade axis: `0.01`, `50`, `1,000`.
+/// A tick of a decade axis: `0.01`, `1.5`, `50`, `1,000`.
 fn tick(value: f64) -> String {
-    if value >= 1.0 { crate::text::grouped(value.round() as u64) } else { format!("{}", rounded(value)) }
+    let value = rounded(value);
+    if value >= 1.0 && value.fract() == 0.0 { crate::text::grouped(value as u64) } else { value.to_string() }
 }
 
 /// Plain text as a label of the drawing script: control characters out, markup escaped, line breaks
@@ -277,6 +278,7 @@ mod tests {
             words(Axis::decades("x", "%", [0.001, 100.0].into_iter())),
             ["0.001", "0.01", "0.1", "1", "10", "100"]
         );
+        assert_eq!(words(Axis::decades("x", "ms", [1.1, 3.0].into_iter()))[..3], ["1", "1.5", "2"]);
         let close = Axis::decades("x", "ms", [4.08, 4.13].into_iter());
         assert_eq!((close.log, close.title.as_str()), (false, "x (ms)"), "no tick of a log axis lies there");
         assert!(words(Axis::decades("x", "us", [0.0].into_iter())).is_empty());
