@@ -306,7 +306,9 @@ impl<'a> Engine<'a> {
                 }
             }
         }
-        let acknowledged = at + self.buffer.acknowledge(u64::from(request.length), merges);
+        let length = u64::from(request.length);
+        let apart = merges && !self.merger.continues(offset, length);
+        let acknowledged = at + self.buffer.acknowledge(length, self.controller.slack(length), apart);
         self.events.add(acknowledged, Event::Complete { slot });
         if let Some(WarmUp::Admitted(bytes)) = self.warm_up
             && self.buffer.admitted >= bytes
@@ -320,14 +322,12 @@ impl<'a> Engine<'a> {
         while let Some((lpn, whole)) = self.merger.start(self.geometry.unit_bytes) {
             let ppn = self.mapping.lookup(lpn);
             let read = if whole || ppn == UNMAPPED {
-                at
+                0
             } else {
-                let die = self.die_of(ppn);
                 let from = u64::from(ppn % self.geometry.program_units) * self.geometry.unit_bytes;
-                let sensed = self.nand.read(die, at, from, self.geometry.unit_bytes);
-                self.nand.transfer(die, sensed, self.geometry.unit_bytes)
+                self.nand.merge_read_time(from, self.geometry.unit_bytes)
             };
-            self.events.add(read + self.merger.overhead, Event::Merged { lpn });
+            self.events.add(at + read + self.merger.overhead, Event::Merged { lpn });
         }
     }
 

@@ -1,8 +1,13 @@
 //! Writes smaller than an indirection unit: the old content is read and merged before the flush.
 
+use crate::read_ahead::Streams;
 use crate::time::{Ps, ps};
 use flashlab_spec::MergeModel;
 use std::collections::{HashMap, VecDeque};
+
+/// Sequential streams of small writes that can be told apart: twice the threads of the largest
+/// published sweep.
+const STREAMS_MAX: usize = 256;
 
 /// Read-modify-writes waiting and in progress, through a limited number of contexts.
 #[derive(Debug, Clone)]
@@ -10,6 +15,7 @@ pub(crate) struct Merger {
     contexts_free: u32,
     pub(crate) overhead: Ps,
     coalesce: bool,
+    streams: Streams,
     waiting: VecDeque<u32>,
     /// Bytes that are new in each unit that waits or is in progress; only looked up, never walked,
     /// so that the order of the table does not matter. Empty without coalescing.
@@ -31,6 +37,7 @@ impl Merger {
             contexts_free: p.contexts.value,
             overhead: ps(p.overhead.value),
             coalesce: p.coalesce.value,
+            streams: Streams::new(if p.coalesce.value { STREAMS_MAX } else { 0 }),
             waiting: VecDeque::new(),
             fresh_bytes: HashMap::new(),
         }
@@ -47,6 +54,11 @@ impl Merger {
         }
         self.waiting.push_back(lpn);
         Partial::Waits
+    }
+
+    /// Whether a write goes on where another ended, in a drive that coalesces such writes.
+    pub(crate) fn continues(&mut self, offset: u64, length: u64) -> bool {
+        self.streams.continues(offset, length)
     }
 
     /// The next merge, if a context is free; it is busy until [`Merger::done`]. `true` if the unit

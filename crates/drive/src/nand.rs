@@ -54,6 +54,12 @@ impl Nand {
         self.reads[die as usize].serve(at, time)
     }
 
+    /// The time that reading a unit for a merge takes, without waiting for the die or its channel.
+    #[inline]
+    pub(crate) fn merge_read_time(&self, from: u64, bytes: u64) -> Ps {
+        self.page_times[(from / self.page_bytes % PAGE_TYPES) as usize] + self.channel.time(bytes)
+    }
+
     /// Moves `bytes` from `die` over its channel; returns when the last is in the controller.
     #[inline]
     pub(crate) fn transfer(&mut self, die: u32, at: Ps, bytes: u64) -> Ps {

@@ -3,15 +3,22 @@
 use crate::time::{PerByte, Ps, Server, ps};
 use flashlab_spec::ReadAheadModel;
 
-/// Follows sequential streams and serves them.
+/// Follows sequential streams, at most so many at once.
 #[derive(Debug, Clone)]
-pub(crate) struct ReadAhead {
+pub(crate) struct Streams {
     streams: Vec<Stream>,
     streams_max: usize,
+    clock: u64,
+}
+
+/// Serves sequential reads.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadAhead {
+    streams: Streams,
     hit_time: Ps,
+    hit: PerByte,
     rate: PerByte,
     server: Server,
-    clock: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -20,20 +27,13 @@ struct Stream {
     used: u64,
 }
 
-impl ReadAhead {
-    pub(crate) fn new(p: &ReadAheadModel) -> Self {
-        ReadAhead {
-            streams: Vec::new(),
-            streams_max: p.streams.value as usize,
-            hit_time: ps(p.hit_time.value),
-            rate: PerByte::of(p.rate.value),
-            server: Server::default(),
-            clock: 0,
-        }
+impl Streams {
+    /// A table for `streams_max` streams; with 0 nothing is ever known.
+    pub(crate) fn new(streams_max: usize) -> Self {
+        Streams { streams: Vec::new(), streams_max, clock: 0 }
     }
 
-    /// Whether a read continues a known stream. A read that does not may begin one and takes the
-    /// place of the stream that was used longest ago.
+    /// Whether an I/O continues a known stream. One that does not may begin one and takes the place of the stream that was used longest ago.
     #[inline]
     pub(crate) fn continues(&mut self, offset: u64, length: u64) -> bool {
         if self.streams_max == 0 {
@@ -53,11 +53,29 @@ impl ReadAhead {
         }
         found.is_some()
     }
+}
+
+impl ReadAhead {
+    pub(crate) fn new(p: &ReadAheadModel) -> Self {
+        ReadAhead {
+            streams: Streams::new(p.streams.value as usize),
+            hit_time: ps(p.hit_time.value),
+            hit: PerByte::of(p.hit_rate.value),
+            rate: PerByte::of(p.rate.value),
+            server: Server::default(),
+        }
+    }
+
+    /// Whether a read continues a known stream, so that it is served from DRAM.
+    #[inline]
+    pub(crate) fn continues(&mut self, offset: u64, length: u64) -> bool {
+        self.streams.continues(offset, length)
+    }
 
     /// When the data of a hit, asked for at `at`, is ready for the link.
     #[inline]
     pub(crate) fn serve(&mut self, at: Ps, bytes: u64) -> Ps {
-        self.server.serve(at, self.rate.time(bytes)) + self.hit_time
+        self.server.serve(at, self.rate.time(bytes)) + self.hit_time + self.hit.time(bytes)
     }
 }
 
@@ -74,6 +92,7 @@ mod tests {
         ReadAhead::new(&ReadAheadModel {
             streams: assumed(streams),
             hit_time: assumed(Nanos(7_000)),
+            hit_rate: assumed(BytesPerSecond(2e9)),
             rate: assumed(BytesPerSecond(1e9)),
         })
     }
@@ -92,7 +111,7 @@ mod tests {
     #[test]
     fn serves_at_its_rate() {
         let mut r = table(1);
-        assert_eq!(r.serve(0, 1000), 1_000_000 + 7_000_000);
-        assert_eq!(r.serve(0, 1000), 2_000_000 + 7_000_000);
+        assert_eq!(r.serve(0, 1000), 1_000_000 + 7_000_000 + 500_000);
+        assert_eq!(r.serve(0, 1000), 2_000_000 + 7_000_000 + 500_000);
     }
 }

@@ -67,12 +67,12 @@ impl WriteBuffer {
         self.waiting.pop_front()
     }
 
-    /// Time from arrival in the buffer to the acknowledgement.
+    /// Time from arrival in the buffer to the acknowledgement; `slack` is how much later the data came
+    /// than the link could have brought it.
     #[inline]
-    pub(crate) fn acknowledge(&self, bytes: u64, merges: bool) -> Ps {
-        self.acknowledge_time
-            + self.acknowledge.time(bytes.min(SPLIT_BYTES))
-            + if merges { self.merge_extra } else { 0 }
+    pub(crate) fn acknowledge(&self, bytes: u64, slack: Ps, merges: bool) -> Ps {
+        let put_away = self.acknowledge.time(bytes.min(SPLIT_BYTES)).saturating_sub(slack);
+        self.acknowledge_time + put_away + if merges { self.merge_extra } else { 0 }
     }
 
     /// Gives back the room of programmed (or joined) data.

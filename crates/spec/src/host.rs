@@ -29,7 +29,8 @@ pub struct HostProfile {
     /// first; absent means that there is none.
     #[serde(default)]
     pub hop_read_rate: Option<Sourced<BytesPerSecond>>,
-    /// The same for write data.
+    /// Rate of a second hop of write data, which flows through both at once; absent means that there is
+    /// none.
     #[serde(default)]
     pub hop_write_rate: Option<Sourced<BytesPerSecond>>,
 }
@@ -95,9 +96,10 @@ impl HostProfile {
         let shared = "server shared by all jobs, each I/O";
         rows.extend(self.shared_read_time.as_ref().map(|p| p.row(&name("shared_read_time"), shared)));
         rows.extend(self.shared_write_time.as_ref().map(|p| p.row(&name("shared_write_time"), shared)));
-        let hop = "added to the link time of each byte";
-        rows.extend(self.hop_read_rate.as_ref().map(|p| p.row(&name("hop_read_rate"), hop)));
-        rows.extend(self.hop_write_rate.as_ref().map(|p| p.row(&name("hop_write_rate"), hop)));
+        let read = "added to the link time of each byte";
+        rows.extend(self.hop_read_rate.as_ref().map(|p| p.row(&name("hop_read_rate"), read)));
+        let write = "ceiling of all jobs together, beside the link";
+        rows.extend(self.hop_write_rate.as_ref().map(|p| p.row(&name("hop_write_rate"), write)));
         rows
     }
 }

@@ -263,9 +263,12 @@ pub struct WriteModel {
 pub struct MergeModel {
     /// Read-modify-writes in progress at most.
     pub contexts: Sourced<u32>,
-    /// Time of one besides the flash read; the context is busy for it.
+    /// Time of one besides the flash read; the context is busy for it. The read of the old content takes
+    /// its time without waiting for the die: units that are neighbours for the host lie together on
+    /// one die here, which those drives avoid.
     pub overhead: Sourced<Nanos>,
-    /// Added to the acknowledge time of such a write; pure delay.
+    /// Added to the acknowledge time of such a write, unless it continues a sequential stream that the
+    /// drive coalesces; pure delay.
     pub acknowledge_extra: Sourced<Nanos>,
     /// Whether neighbouring writes that wait in the buffer are joined into one merge.
     pub coalesce: Sourced<bool>,
@@ -279,6 +282,8 @@ pub struct ReadAheadModel {
     pub streams: Sourced<u32>,
     /// Fixed time of a hit besides command service and link; pure delay.
     pub hit_time: Sourced<Nanos>,
+    /// Rate at which one command's data is handed over from DRAM, besides the link; pure delay.
+    pub hit_rate: Sourced<BytesPerSecond>,
     /// Rate at which sequential data comes out of flash through the read-ahead buffer.
     pub rate: Sourced<BytesPerSecond>,
 }
@@ -352,6 +357,7 @@ impl DriveProfile {
             p.merge.coalesce.row("merge.coalesce", "sequential writes below the indirection unit"),
             p.read_ahead.streams.row("read_ahead.streams", "how many sequential streams are served from DRAM"),
             p.read_ahead.hit_time.row("read_ahead.hit_time", "latency of a sequential read"),
+            p.read_ahead.hit_rate.row("read_ahead.hit_rate", "latency of a sequential read, by size"),
             p.read_ahead.rate.row("read_ahead.rate", "server: sequential read ceiling"),
             p.mapping.indirection_unit.row("mapping.indirection_unit", "which writes need a merge; map size"),
             p.mapping.superblocks.row("mapping.superblocks", "grain of garbage collection"),
@@ -391,6 +397,7 @@ impl DriveProfile {
         for (key, rate) in [
             ("link.payload_rate", p.link.payload_rate.value),
             ("write.acknowledge_rate", p.write.acknowledge_rate.value),
+            ("read_ahead.hit_rate", p.read_ahead.hit_rate.value),
             ("read_ahead.rate", p.read_ahead.rate.value),
             ("nand.channel_rate", p.nand.channel_rate.value),
         ] {
