@@ -23,9 +23,9 @@ const EVENTS_PER_LOOK: u64 = 1 << 16;
 const IOS_MAX: u64 = 1 << 24;
 /// Reads before an interval may end a job: 20 samples lie beyond p99.95.
 const READS_MIN: u64 = 40_000;
-/// The first buffer of a job that writes goes into empty DRAM at the speed of the link, and while the
-/// second is admitted the first programs are still on their way; neither is measured.
-const BUFFERS_WARM_UP: u64 = 2;
+/// A job that writes a little faster than the flash fills the buffer slowly. It is measured once the
+/// buffer is full, but not later than after so many buffers.
+const BUFFERS_WARM_UP_MAX: u64 = 32;
 /// Completions dropped before a read job is measured, in multiples of the outstanding I/Os.
 const WARM_UP_ROUNDS: u64 = 4;
 
@@ -84,10 +84,17 @@ pub(crate) struct Engine<'a> {
     warm_up: Option<WarmUp>,
 }
 
+/// What still has to pass before the measured window begins.
 #[derive(Debug, Clone, Copy)]
 enum WarmUp {
+    /// So many completions of reads.
     Completions(u64),
-    Admitted(u64),
+    /// The first buffer, which goes into empty DRAM at the speed of the link.
+    FirstBuffer,
+    /// The second, while the first programs are still on their way; the buffer held so much before.
+    SecondBuffer { used: u64 },
+    /// What it takes until the buffer is full.
+    Filling,
 }
 
 impl<'a> Engine<'a> {
@@ -102,7 +109,7 @@ impl<'a> Engine<'a> {
         let buffer = WriteBuffer::new(parameters);
         let programs_max = parameters.write.programs_in_flight.value.min(parameters.nand.dies.value);
         let warm_up = if job.rw.writes() {
-            WarmUp::Admitted(buffer.size() * BUFFERS_WARM_UP)
+            WarmUp::FirstBuffer
         } else {
             WarmUp::Completions((job.outstanding() * WARM_UP_ROUNDS).max(256))
         };
@@ -310,10 +317,27 @@ impl<'a> Engine<'a> {
         let apart = merges && !self.merger.continues(offset, length);
         let acknowledged = at + self.buffer.acknowledge(length, self.controller.slack(length), apart);
         self.events.add(acknowledged, Event::Complete { slot });
-        if let Some(WarmUp::Admitted(bytes)) = self.warm_up
-            && self.buffer.admitted >= bytes
-        {
-            self.begin_window(at);
+        self.warm_up_writes(at);
+    }
+
+    fn warm_up_writes(&mut self, at: Ps) {
+        let (room, admitted) = (self.buffer.size(), self.buffer.admitted);
+        match self.warm_up {
+            Some(WarmUp::FirstBuffer) if admitted >= room => {
+                self.warm_up = Some(WarmUp::SecondBuffer { used: self.buffer.used() });
+            }
+            Some(WarmUp::SecondBuffer { used }) if admitted >= 2 * room => {
+                let gained = self.buffer.used().saturating_sub(used);
+                if self.buffer.is_full() || gained * BUFFERS_WARM_UP_MAX < room {
+                    self.begin_window(at);
+                } else {
+                    self.warm_up = Some(WarmUp::Filling);
+                }
+            }
+            Some(WarmUp::Filling) if self.buffer.is_full() || admitted >= BUFFERS_WARM_UP_MAX * room => {
+                self.begin_window(at);
+            }
+            _ => {}
         }
     }
 

@@ -43,6 +43,16 @@ impl WriteBuffer {
         self.room
     }
 
+    /// Bytes held.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Whether writes wait for room.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Takes a write of `bytes` (whole units), or lets it wait behind the others.
     #[inline]
     pub(crate) fn admit_or_wait(&mut self, slot: u32, bytes: u64) -> bool {
