@@ -156,9 +156,19 @@ pub(crate) enum Engine {
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) what: What,
-    /// Write the plan as JSON to a file, or to standard output with -
-    #[arg(long, value_name = "FILE|-")]
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// Output for machines.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct JsonArg {
+    /// Write as JSON to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-", global = true)]
     pub(crate) json: Option<PathBuf>,
+    /// Replace a file that exists
+    #[arg(long, global = true)]
+    pub(crate) replace: bool,
 }
 
 /// Which store.
@@ -173,9 +183,8 @@ pub(crate) struct StoreArg {
 pub(crate) struct List {
     #[command(flatten)]
     pub(crate) store: StoreArg,
-    /// Write the list as JSON to a file, or to standard output with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -191,6 +200,9 @@ pub(crate) struct Report {
     /// Replace the report files in a folder that has some
     #[arg(long)]
     pub(crate) replace: bool,
+    /// More drive profiles (TOML), for runs of drives that are not built in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Vec<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -201,8 +213,8 @@ pub(crate) struct Export {
     pub(crate) runs: Vec<String>,
     #[command(flatten)]
     pub(crate) store: StoreArg,
-    /// Long CSV: one figure a row, base units
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", required_unless_present = "json")]
+    /// Long CSV: one figure a row, base units [default, to standard output]
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) csv: Option<PathBuf>,
     /// JSON with histograms, series and the whole provenance
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
@@ -247,9 +259,8 @@ pub(crate) struct Drives {
     /// More drive profiles (TOML)
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) profile: Vec<PathBuf>,
-    /// Write as JSON to a file, or to standard output with -
-    #[arg(long, value_name = "FILE|-", global = true)]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 }
 
 #[derive(Debug, Subcommand)]
@@ -281,7 +292,6 @@ pub(crate) struct Doctor {
     /// Also check O_DIRECT and protection at this path
     #[arg(long, value_name = "PATH")]
     pub(crate) on: Option<PathBuf>,
-    /// Write as JSON to a file, or to standard output with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 }

@@ -125,6 +125,8 @@ pub enum StepKind {
         rule: SteadyRule,
         /// Written before the first round.
         lead_in: Option<Bytes>,
+        /// Whether a rule that is not met is no failure.
+        only_report: bool,
     },
 }
 
@@ -279,7 +281,7 @@ impl Planner<'_> {
             "{} iodepth {}, numjobs {}: rounds until steady, at most {}",
             steady.workload, steady.iodepth, steady.numjobs, steady.rule.rounds_max
         );
-        self.push(title, StepKind::Steady { job, rule: steady.rule, lead_in }, lead_in)
+        self.push(title, StepKind::Steady { job, rule: steady.rule, lead_in, only_report: steady.only_report }, lead_in)
     }
 
     fn job(&self, workload: String, rw: Rw, bs: Bytes, (iodepth, numjobs): (u32, u32)) -> Job {

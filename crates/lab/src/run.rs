@@ -13,6 +13,9 @@ use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::named_seed;
 use std::time::Instant;
 
+/// Less erased space than this share of the nominal spare is the reserve that garbage collection works
+/// with, not a pool.
+const POOL_SHARE_MIN: f64 = 1.0 / 6.0;
 /// Fills after which a target counts as preconditioned.
 const FILLS_OF_A_PRECONDITION: u32 = 2;
 
@@ -113,7 +116,9 @@ impl Runner<'_> {
                 StepKind::Checkpoint { job, pass, number, of } => {
                     self.checkpoint(index, step, job, *pass, *number == *of)?
                 }
-                StepKind::Steady { job, rule, lead_in } => self.steady(index, step, job, rule, *lead_in)?,
+                StepKind::Steady { job, rule, lead_in, only_report } => {
+                    self.steady(index, step, job, rule, *lead_in, *only_report)?
+                }
             };
             match end {
                 StepEnd::Done => {}
@@ -234,11 +239,21 @@ impl Runner<'_> {
         if let Some(end) = self.not_clean(&header, job, &result, started)? {
             return Ok(end);
         }
+        if job.rw.writes() && self.state.condition == Condition::AfterFill && self.pool_is_used_up(&result) {
+            self.state.condition = Condition::PoolExhausted;
+        }
         let point = self.result_point(job, None, self.state.condition, &result);
         let outcome =
             StepOutcome { points: vec![point], state_after: self.state, remarks: vec![], wall: since(started) };
         self.keep(&header, &outcome)?;
         Ok(StepEnd::Done)
+    }
+
+    /// Where the drive says how much erased space is left.
+    fn pool_is_used_up(&self, result: &JobResult) -> bool {
+        let free = result.health.and_then(|h| h.free_pool);
+        free.zip(self.target.nominal_spare())
+            .is_some_and(|(free, spare)| (free.0 as f64) < POOL_SHARE_MIN * spare.0 as f64)
     }
 
     fn steady(
@@ -248,6 +263,7 @@ impl Runner<'_> {
         job: &Job,
         rule: &SteadyRule,
         lead_in: Option<Bytes>,
+        only_report: bool,
     ) -> Result<StepEnd, LabError> {
         if let Some(amount) = lead_in
             && let Some(end) = self.lead_in(index, step, job, amount)?
@@ -274,7 +290,7 @@ impl Runner<'_> {
                 SteadyVerdict::NotYet(_) => false,
                 SteadyVerdict::Steady(window) | SteadyVerdict::NotReached(window) => {
                     let steady = matches!(verdict, SteadyVerdict::Steady(_));
-                    self.steady_reached &= steady;
+                    self.steady_reached &= steady || only_report;
                     let sentence = steady::sentence(&window, steady, rounds.len());
                     let in_window = &rounds[window.first_round as usize - 1..];
                     let mut point = self.result_point(&job, None, self.state.condition, &rounds[rounds.len() - 1]);

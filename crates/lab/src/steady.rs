@@ -1,7 +1,7 @@
 //! What the rounds of a steady-state step together say.
 
 use flashlab_analysis::{SteadyVerdict, SteadyWindow, figures};
-use flashlab_samples::{Condition, JobResult, Metric, MetricName, Origin};
+use flashlab_samples::{Condition, JobResult, Metric, MetricName, Origin, mean_interval_share};
 use flashlab_units::Nanos;
 
 /// The condition that a verdict proves. The rule alone shows that the rounds agree; garbage
@@ -30,8 +30,8 @@ pub(crate) fn sentence(window: &SteadyWindow, steady: bool, rounds: usize) -> St
     }
 }
 
-/// The figures over the rounds of the window: rates as averages over the window's time, latencies
-/// from the merged histograms, the interval of the rates from lowest to highest round.
+/// The figures over the rounds of a window: rates as averages over the window's time with the 95 %
+/// interval of the mean over the rounds, latencies from the merged histograms.
 pub(crate) fn window_figures(rounds: &[JobResult]) -> Vec<Metric> {
     let Some((first, rest)) = rounds.split_first() else { return Vec::new() };
     let mut merged = first.clone();
@@ -62,11 +62,8 @@ pub(crate) fn window_figures(rounds: &[JobResult]) -> Vec<Metric> {
             _ => None,
         };
         let values: Vec<f64> = rounds.iter().filter_map(each).collect();
-        if !values.is_empty() {
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            metric.interval = Some((low, high));
-        }
+        metric.interval =
+            mean_interval_share(&values).map(|share| (metric.value * (1.0 - share), metric.value * (1.0 + share)));
     }
     out
 }

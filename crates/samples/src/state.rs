@@ -15,6 +15,9 @@ pub enum Condition {
     Written,
     /// The whole region was filled sequentially; writes still go to the free pool the fill left.
     AfterFill,
+    /// The region was filled, and random writes have used up the free pool that the fills left:
+    /// garbage collection is under way, a steady state is not shown.
+    PoolExhausted,
     /// Random writes agree over the last rounds, but too little was written, or too little is known
     /// of the target, to say that garbage collection is under way.
     Flat,
@@ -34,6 +37,7 @@ impl Condition {
             Condition::Purged => "purged",
             Condition::Written => "written",
             Condition::AfterFill => "after-fill",
+            Condition::PoolExhausted => "pool-exhausted",
             Condition::Flat => "flat",
             Condition::GcSteady => "gc-steady",
             Condition::NotSteady => "not-steady",
@@ -48,7 +52,10 @@ impl Condition {
             Condition::Purged => "purged, nothing written: reads touch no flash",
             Condition::Written => "written once, sequentially; not preconditioned",
             Condition::AfterFill => {
-                "after sequential fills: writes go to the free pool, garbage collection has not begun"
+                "after sequential fills: random writes go to the free pool that fills leave, as long as it lasts"
+            }
+            Condition::PoolExhausted => {
+                "after sequential fills, their free pool used up: garbage collection is under way, a steady state is not shown"
             }
             Condition::Flat => "flat over the last rounds; whether garbage collection is under way is not known",
             Condition::GcSteady => "garbage-collection steady state",

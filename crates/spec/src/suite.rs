@@ -114,6 +114,9 @@ pub struct SteadyStep {
     pub lead_in_spare: bool,
     /// When it is steady.
     pub rule: SteadyRule,
+    /// Whether a rule that is not met is only reported and no failure of the run (exit code 1).
+    #[serde(default)]
+    pub only_report: bool,
 }
 
 /// How long a round is.
@@ -176,95 +179,146 @@ pub struct CheckpointStep {
 impl Suite {
     /// Reads and checks a suite; `file` is named in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
-        let suite: Suite = toml_text::parse(text, file)?;
+        let suite: Suite = toml_text::parse(text, file).map_err(|whole| place_in_steps(text, file).unwrap_or(whole))?;
         suite.check(file)?;
         Ok(suite)
     }
 
     fn check(&self, file: &str) -> Result<(), SpecError> {
-        let value = |key: String, value: String, reason: &str, remedy: &str| {
-            Err(SpecError::Value { file: file.into(), key, value, reason: reason.into(), remedy: remedy.into() })
+        let refuse = |key: String, wrong: Wrong| SpecError::Value {
+            file: file.into(),
+            key,
+            value: wrong.value,
+            reason: wrong.reason.into(),
+            remedy: wrong.remedy.into(),
         };
         if self.steps.is_empty() {
-            return value("step".into(), "[]".into(), "a suite without steps does nothing", "add a [[step]]");
+            let wrong = Wrong::new("step", "[]", "a suite without steps does nothing", "add a [[step]]");
+            return Err(refuse("step".into(), wrong));
         }
         for (i, step) in self.steps.iter().enumerate() {
-            let at = |key: &str| format!("step {}, {key}", i + 1);
-            match step {
-                SuiteStep::Purge => {}
-                SuiteStep::Fill(f) if f.passes == 0 || f.passes > 16 => {
-                    return value(at("passes"), f.passes.to_string(), "not a number of fills", "use 1 to 16");
-                }
-                SuiteStep::Fill(_) => {}
-                SuiteStep::Checkpoint(c) => {
-                    if c.ranks == 0 || c.passes == 0 || c.passes > 100 {
-                        let shown = format!("{} ranks, {} passes", c.ranks, c.passes);
-                        return value(
-                            at("ranks"),
-                            shown,
-                            "nothing to write",
-                            "use at least 1 rank and 1 to 100 passes",
-                        );
-                    }
-                    if !(c.fill_share > 0.0 && c.fill_share <= 1.0) {
-                        return value(at("fill_share"), c.fill_share.to_string(), "not a share", "use 0.88");
-                    }
-                    if c.bytes.0 == 0 || c.piece.0 == 0 || c.reference_capacity <= c.bytes {
-                        let reason = "a checkpoint has bytes and pieces and is smaller than the capacity";
-                        return value(at("bytes"), c.bytes.exact(), reason, "use 1636GB of 61.44TB in pieces of 12GB");
-                    }
-                }
-                SuiteStep::Sweep(s) => {
-                    if !s.threads.is_empty() && (!s.iodepth.is_empty() || !s.numjobs.is_empty()) {
-                        let shown = format!("{:?}", s.threads);
-                        return value(
-                            at("threads"),
-                            shown,
-                            "stands beside iodepth or numjobs",
-                            "give one or the other",
-                        );
-                    }
-                    let axes = [("iodepth", &s.iodepth), ("numjobs", &s.numjobs), ("threads", &s.threads)];
-                    let axes = if s.threads.is_empty() { &axes[..2] } else { &axes[2..] };
-                    for (key, axis) in axes {
-                        if axis.is_empty() || axis.contains(&0) {
-                            return value(
-                                at(key),
-                                format!("{axis:?}"),
-                                "an axis needs values from 1",
-                                "such as [1, 8]",
-                            );
-                        }
-                    }
-                    if s.interval_goal.is_some_and(|g| !(0.0001..0.5).contains(&g)) {
-                        return value(
-                            at("interval_goal"),
-                            format!("{:?}", s.interval_goal),
-                            "not a share",
-                            "use 0.005",
-                        );
-                    }
-                }
-                SuiteStep::Steady(s) => {
-                    if !s.rw.writes() {
-                        return value(at("rw"), s.rw.word().into(), "a steady state needs writes", "use randwrite");
-                    }
-                    if matches!(s.round, RoundLength::CapacityShare(x) if !(x > 0.0 && x <= 1.0)) {
-                        return value(at("round"), format!("{:?}", s.round), "not a share of the capacity", "use 0.05");
-                    }
-                    let r = &s.rule;
-                    if r.window < 3 || r.rounds_max < r.window || r.rounds_max > 1000 {
-                        let shown = format!("window {}, rounds_max {}", r.window, r.rounds_max);
-                        return value(at("rule"), shown, "the window does not fit", "use window 5, rounds_max 25");
-                    }
-                    if !(r.range_max > 0.0 && r.slope_max > 0.0) {
-                        return value(at("rule"), "0".into(), "limits must be above 0", "use 0.2 and 0.1");
-                    }
-                }
-            }
+            let checked = match step {
+                SuiteStep::Purge => Ok(()),
+                SuiteStep::Fill(step) => step.check(),
+                SuiteStep::Sweep(step) => step.check(),
+                SuiteStep::Steady(step) => step.check(),
+                SuiteStep::Checkpoint(step) => step.check(),
+            };
+            checked.map_err(|wrong| refuse(format!("step {}, {}", i + 1, wrong.key), wrong))?;
         }
         Ok(())
     }
+}
+
+/// A value that can't work.
+struct Wrong {
+    key: &'static str,
+    value: String,
+    reason: &'static str,
+    remedy: &'static str,
+}
+
+impl Wrong {
+    fn new(key: &'static str, value: impl Into<String>, reason: &'static str, remedy: &'static str) -> Self {
+        Wrong { key, value: value.into(), reason, remedy }
+    }
+}
+
+impl FillStep {
+    fn check(&self) -> Result<(), Wrong> {
+        match self.passes {
+            1..=16 => Ok(()),
+            n => Err(Wrong::new("passes", n.to_string(), "not a number of fills", "use 1 to 16")),
+        }
+    }
+}
+
+impl SweepStep {
+    fn check(&self) -> Result<(), Wrong> {
+        if !self.threads.is_empty() && (!self.iodepth.is_empty() || !self.numjobs.is_empty()) {
+            let shown = format!("{:?}", self.threads);
+            return Err(Wrong::new("threads", shown, "stands beside iodepth or numjobs", "give one or the other"));
+        }
+        let axes = [("iodepth", &self.iodepth), ("numjobs", &self.numjobs), ("threads", &self.threads)];
+        let axes = if self.threads.is_empty() { &axes[..2] } else { &axes[2..] };
+        for (key, axis) in axes {
+            if axis.is_empty() || axis.contains(&0) {
+                return Err(Wrong::new(key, format!("{axis:?}"), "an axis needs values from 1", "such as [1, 8]"));
+            }
+        }
+        if self.interval_goal.is_some_and(|g| !(0.0001..0.5).contains(&g)) {
+            let shown = format!("{:?}", self.interval_goal);
+            return Err(Wrong::new("interval_goal", shown, "not a share", "use 0.005"));
+        }
+        Ok(())
+    }
+}
+
+impl SteadyStep {
+    fn check(&self) -> Result<(), Wrong> {
+        if !self.rw.writes() {
+            return Err(Wrong::new("rw", self.rw.word(), "a steady state needs writes", "use randwrite"));
+        }
+        if matches!(self.round, RoundLength::CapacityShare(x) if !(x > 0.0 && x <= 1.0)) {
+            let shown = format!("{:?}", self.round);
+            return Err(Wrong::new("round", shown, "not a share of the capacity", "use 0.05"));
+        }
+        let r = &self.rule;
+        if r.window < 3 || r.rounds_max < r.window || r.rounds_max > 1000 {
+            let shown = format!("window {}, rounds_max {}", r.window, r.rounds_max);
+            return Err(Wrong::new("rule", shown, "the window does not fit", "use window 5, rounds_max 25"));
+        }
+        if !(r.range_max > 0.0 && r.slope_max > 0.0) {
+            return Err(Wrong::new("rule", "0", "limits must be above 0", "use 0.2 and 0.1"));
+        }
+        Ok(())
+    }
+}
+
+impl CheckpointStep {
+    fn check(&self) -> Result<(), Wrong> {
+        if self.ranks == 0 || self.passes == 0 || self.passes > 100 {
+            let shown = format!("{} ranks, {} passes", self.ranks, self.passes);
+            return Err(Wrong::new("ranks", shown, "nothing to write", "use at least 1 rank and 1 to 100 passes"));
+        }
+        if !(self.fill_share > 0.0 && self.fill_share <= 1.0) {
+            return Err(Wrong::new("fill_share", self.fill_share.to_string(), "not a share", "use 0.88"));
+        }
+        if self.bytes.0 == 0 || self.piece.0 == 0 || self.reference_capacity <= self.bytes {
+            let reason = "a checkpoint has bytes and pieces and is smaller than the capacity";
+            return Err(Wrong::new("bytes", self.bytes.exact(), reason, "use 1636GB of 61.44TB in pieces of 12GB"));
+        }
+        Ok(())
+    }
+}
+
+/// serde reads a `[[step]]` whole before it knows its kind, so that an error inside one is placed at
+/// its header. This reads the steps one by one, as the kind that each says it is, and gives the first
+/// error with its own line.
+fn place_in_steps(text: &str, file: &str) -> Option<SpecError> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_step = |line: &&str| line.split_whitespace().collect::<String>() == "[[step]]";
+    let starts: Vec<usize> = (0..lines.len()).filter(|i| is_step(&lines[*i])).collect();
+    for (i, start) in starts.iter().enumerate() {
+        let end = starts.get(i + 1).copied().unwrap_or(lines.len());
+        let kind_at = (start + 1..end).find(|at| lines[*at].split('=').next().is_some_and(|key| key.trim() == "do"))?;
+        let kind = lines[kind_at].split('"').nth(1)?;
+        // Empty lines in the place of what comes before keep the numbers of the lines.
+        let body: String = (0..end)
+            .map(|at| if at <= *start || at == kind_at { "\n".to_owned() } else { format!("{}\n", lines[at]) })
+            .collect();
+        let error = match kind {
+            "fill" => toml_text::parse::<FillStep>(&body, file).err(),
+            "sweep" => toml_text::parse::<SweepStep>(&body, file).err(),
+            "steady" => toml_text::parse::<SteadyStep>(&body, file).err(),
+            "checkpoint" => toml_text::parse::<CheckpointStep>(&body, file).err(),
+            _ => None,
+        };
+        if error.is_some() {
+            return error;
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -313,10 +367,11 @@ rule = { window = 5, range_max = 0.2, slope_max = 0.1, rounds_max = 25 }
         let error = |from: &str, to: &str| Suite::parse(&GOOD.replace(from, to), "t.toml").expect_err(to).to_string();
         let typo = error("iodepth = [1, 2]", "io_depth = [1, 2]");
         assert!(typo.contains("io_depth") && typo.contains("did you mean `iodepth`?"), "{typo}");
-        assert!(typo.starts_with("t.toml:"), "{typo}");
+        assert!(typo.starts_with("t.toml:16:"), "{typo}");
         let syntax = error("passes = 2", "passes = = 2");
         assert!(syntax.starts_with("t.toml:11:"), "{syntax}");
         let unit = error("\"30s\"", "\"30 parsecs\"");
+        assert!(unit.starts_with("t.toml:18:"), "{unit}");
         assert!(unit.contains("parsecs") && unit.contains("us, ms, s"), "{unit}");
         assert!(error("[1, 4]", "[0]").contains("values from 1"));
         assert!(error("passes = 2", "passes = 0").contains("use 1 to 16"));

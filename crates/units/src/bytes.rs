@@ -45,17 +45,14 @@ impl Bytes {
         (time.0 > 0).then(|| BytesPerSecond(self.0 as f64 * 1e9 / time.0 as f64))
     }
 
-    /// Lossless text that parses back to the same value, in the largest IEC unit that divides it,
-    /// or the largest SI unit, or bytes.
+    /// Lossless text that parses back to the same value: the shortest of those in whole IEC units, whole
+    /// SI units and bytes.
     pub fn exact(self) -> String {
-        for table in [&IEC, &SI] {
-            for (name, factor) in table.iter().rev() {
-                if self.0 != 0 && self.0.is_multiple_of(*factor) {
-                    return format!("{}{name}", self.0 / factor);
-                }
-            }
-        }
-        format!("{}B", self.0)
+        let whole = |(name, factor): &(&str, u64)| {
+            (self.0 != 0 && self.0.is_multiple_of(*factor)).then(|| format!("{}{name}", self.0 / factor))
+        };
+        let all = IEC.iter().chain(&SI).filter_map(whole);
+        all.chain([format!("{}B", self.0)]).min_by_key(String::len).unwrap_or_default()
     }
 
     /// Powers of 1000 for people, rounded: `122.88 TB`.
@@ -159,6 +156,13 @@ mod tests {
             let error = text.parse::<Bytes>().expect_err(text).to_string();
             assert!(error.contains("size"), "{error}");
         }
+    }
+
+    #[test]
+    fn exact_text_is_the_shortest() {
+        assert_eq!(Bytes(122_880_000_000_000).exact(), "122880GB");
+        assert_eq!((Bytes::kib(128).exact().as_str(), Bytes(1000).exact().as_str()), ("128KiB", "1kB"));
+        assert_eq!((Bytes(0).exact().as_str(), Bytes(513).exact().as_str()), ("0B", "513B"));
     }
 
     #[test]

@@ -15,15 +15,15 @@ pub(crate) fn run(args: &Doctor) -> anyhow::Result<Exit> {
     let devices = flashlab_guard::devices()?;
     let asked = args.on.as_deref().map(flashlab_guard::inspect).transpose()?;
     let checks = checks(&probed, args.on.as_deref().unwrap_or(&here));
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.json.json {
         let checks: Vec<_> = checks
             .iter()
             .map(|c| serde_json::json!({ "check": c.what, "state": c.state.word(), "detail": c.detail }))
             .collect();
         let value = serde_json::json!({ "schema": "flashlab-doctor", "schema_version": 1, "checks": checks, "devices": devices, "on": asked });
-        output::write_or_print(path, &(serde_json::to_string_pretty(&value)? + "\n"), true)?;
+        output::write_or_print(path, &(serde_json::to_string_pretty(&value)? + "\n"), args.json.replace)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    if args.json.json.as_deref() != Some(Path::new("-")) {
         output::print(&text(&checks, &devices, asked.as_ref()))?;
     }
     let broken = checks.iter().any(|c| c.state == State::Broken);
@@ -146,7 +146,10 @@ fn text(checks: &[Check], devices: &[Inspection], asked: Option<&Inspection>) ->
         };
         let reasons: Vec<&str> = device.protections.iter().map(|p| p.detail.as_str()).collect();
         let reasons = if reasons.is_empty() {
-            "nothing: a run can overwrite it with its token".to_owned()
+            match device.subject {
+                Subject::File(_) => "nothing: flashlab created it".to_owned(),
+                _ => "nothing: a run can overwrite it with its token".to_owned(),
+            }
         } else {
             reasons.join("; ")
         };

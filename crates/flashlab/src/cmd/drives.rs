@@ -16,11 +16,11 @@ pub(crate) fn run(args: &Drives) -> anyhow::Result<Exit> {
         Some(DrivesAction::Show { id }) => vec![catalog.drive(id)?],
         None => catalog.drives.iter().collect(),
     };
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.json.json {
         let profiles: Vec<&DriveProfile> = chosen.iter().map(|d| &d.profile).collect();
-        output::write_or_print(path, &(serde_json::to_string_pretty(&profiles)? + "\n"), true)?;
+        output::write_or_print(path, &(serde_json::to_string_pretty(&profiles)? + "\n"), args.json.replace)?;
     }
-    if args.json.as_deref() == Some(Path::new("-")) {
+    if args.json.json.as_deref() == Some(Path::new("-")) {
         return Ok(Exit::Done);
     }
     let text = match &args.action {

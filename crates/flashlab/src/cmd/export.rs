@@ -22,7 +22,8 @@ pub(crate) fn run(args: &Export) -> anyhow::Result<Exit> {
     for path in [&args.csv, &args.json].into_iter().flatten() {
         output::check(path, args.replace)?;
     }
-    if let Some(path) = &args.csv {
+    let csv = args.csv.clone().or_else(|| args.json.is_none().then(|| "-".into()));
+    if let Some(path) = &csv {
         output::write_or_print(path, &flashlab_report::results_csv(&records)?, args.replace)?;
     }
     if let Some(path) = &args.json {

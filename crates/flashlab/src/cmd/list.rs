@@ -12,10 +12,10 @@ use std::path::Path;
 pub(crate) fn run(args: &List) -> anyhow::Result<Exit> {
     let store = store_to_read(args.store.store.as_ref())?;
     let runs = store.runs()?;
-    if let Some(path) = &args.json {
-        output::write_or_print(path, &(serde_json::to_string_pretty(&runs)? + "\n"), true)?;
+    if let Some(path) = &args.json.json {
+        output::write_or_print(path, &(serde_json::to_string_pretty(&runs)? + "\n"), args.json.replace)?;
     }
-    if args.json.as_deref() == Some(Path::new("-")) {
+    if args.json.json.as_deref() == Some(Path::new("-")) {
         return Ok(Exit::Done);
     }
     let rows: Vec<RunRow> = runs.iter().map(row).collect();

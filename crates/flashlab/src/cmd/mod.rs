@@ -45,7 +45,12 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
         }
         Command::Man => {
             let mut text = Vec::new();
-            clap_mangen::Man::new(Args::command()).render(&mut text)?;
+            let mut all = Args::command();
+            all.build();
+            clap_mangen::Man::new(all.clone()).render(&mut text)?;
+            for command in all.get_subcommands().filter(|c| c.get_name() != "help") {
+                clap_mangen::Man::new(command.clone()).render(&mut text)?;
+            }
             output::print(&String::from_utf8_lossy(&text))?;
             Ok(Exit::Done)
         }

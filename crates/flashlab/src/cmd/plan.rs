@@ -14,8 +14,8 @@ use std::fmt::Write;
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let suite = catalog::suite(&args.what.suite)?;
     let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
-    if let Some(path) = &args.json {
-        output::check(path, true)?;
+    if let Some(path) = &args.json.json {
+        output::check(path, args.json.replace)?;
     }
     let (plan, inspection) = match resolve::named(&args.what, &suite)? {
         Named::Modelled(drive) => (plan(&suite, &TargetFacts::of(drive.as_ref() as &dyn Target), &options)?, None),
@@ -23,11 +23,11 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
             (plan(&suite, &resolve::facts(&inspection, options.size)?, &options)?, Some(*inspection))
         }
     };
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.json.json {
         let text = serde_json::to_string_pretty(&json(&plan, inspection.as_ref()))? + "\n";
-        output::write_or_print(path, &text, true)?;
+        output::write_or_print(path, &text, args.json.replace)?;
     }
-    if args.json.as_deref() != Some(std::path::Path::new("-")) {
+    if args.json.json.as_deref() != Some(std::path::Path::new("-")) {
         output::print(&text(&plan, inspection.as_ref(), args))?;
     }
     Ok(Exit::Done)
@@ -36,6 +36,9 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
 fn text(plan: &Plan, inspection: Option<&Inspection>, args: &PlanArgs) -> String {
     let mut out = format!("{}: {}\n", plan.suite.id, plan.suite.title);
     match inspection {
+        Some(Inspection { path, subject: Subject::Missing { .. }, .. }) => {
+            _ = writeln!(out, "on {}, a file that would be created", path.display());
+        }
         Some(i) => _ = writeln!(out, "on {}", i.identity_text()),
         None => _ = writeln!(out, "on {}, a MODELLED drive of {}", plan.target.id, plan.target.capacity.si()),
     }
@@ -58,9 +61,9 @@ fn text(plan: &Plan, inspection: Option<&Inspection>, args: &PlanArgs) -> String
     let total = plan.total();
     table.row(["".to_owned(), "in all, at most".to_owned(), writes(&total), time(&total)]);
     out.push_str(&table.render(output::width(), output::color()));
-    let (rate, ground) = plan.target.write_rate;
-    let (read_rate, _) = plan.target.read_rate;
-    _ = writeln!(out, "\n~ estimated at {rate} for writes and {read_rate} for reads ({ground}).");
+    let ((write, why_write), (read, why_read)) = (plan.target.write_rate, plan.target.read_rate);
+    let grounds = if why_write == why_read { format!("both {why_write}") } else { format!("{why_write}; {why_read}") };
+    _ = writeln!(out, "\n~ estimated at {write} for writes and {read} for reads ({grounds}).");
     if plan.target.origin == Origin::Modelled {
         out.push_str("Times are those of the drive; the model computes them in seconds.\n");
     }

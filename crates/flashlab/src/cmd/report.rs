@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Exit> {
         records.push(store.run(id)?);
     }
     let folder = ReportFolder::prepare(&args.out, args.replace)?;
-    let catalog = Catalog::load(&[])?;
+    let catalog = Catalog::load(&args.profile)?;
     let mut profiles = Vec::new();
     for record in &records {
         let target = &record.provenance.target;

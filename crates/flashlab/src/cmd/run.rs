@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     let mut store = made.make(&path, || Store::create_or_open(&path))?;
     let (mut target, profile): (Box<dyn Target>, Option<DriveProfile>) = match named {
         Named::Modelled(drive) => {
+            refuse_options_of_real_targets(args)?;
             let profile = drive.profile().clone();
             (drive, Some(profile))
         }
@@ -74,6 +75,23 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
         finished.run.0
     );
     Ok(exit_of(&finished))
+}
+
+/// Options that would have no effect are refused rather than ignored.
+fn refuse_options_of_real_targets(args: &Run) -> Result<(), CliError> {
+    let given = [
+        ("--destroy-data", args.destroy_data.is_some()),
+        ("--overwrite", args.overwrite),
+        ("--buffered", args.buffered),
+        ("--engine", !matches!(args.engine, Engine::IoUring)),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            let what = format!("{option} has no meaning for {}, a modelled drive", args.what.on);
+            Err(CliError::usage(what, format!("leave it out; for a file of that name write ./{}", args.what.on)))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What the plan needs to know of what was named, without opening it.
