@@ -49,7 +49,8 @@ pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
         out.push("reads of blocks that hold no data: the flash was not touched".into());
     }
     if result.granted.direct == Some(false) {
-        out.push("not O_DIRECT: the page cache takes part".into());
+        let below = result.granted.refused.iter().find(|r| r.starts_with("O_DIRECT below"));
+        out.push(below.cloned().unwrap_or_else(|| "not O_DIRECT: the page cache takes part".into()));
     }
     out
 }

@@ -135,6 +135,13 @@ impl FileTarget {
         Ok(())
     }
 
+    /// Whether this is a loop device that was attached without direct I/O: O_DIRECT then ends at it.
+    fn is_loop_over_page_cache(&self) -> bool {
+        let setting = format!("/sys/block/{}/loop/dio", self.identity.id);
+        self.identity.kind == TargetKind::LoopDevice
+            && std::fs::read_to_string(setting).is_ok_and(|text| text.trim() == "0")
+    }
+
     /// Whether a file has holes in the region, or space that was reserved and never
     /// written. Pages that happen to be in the page cache look written.
     fn is_partly_unwritten(&self, job: &Job) -> bool {
@@ -166,7 +173,12 @@ impl Target for FileTarget {
         if !matches!(job.rw, Rw::Write | Rw::RandWrite) && self.is_partly_unwritten(job) {
             run.remark("partly-unwritten: reads of what was never written touch no device");
         }
-        let result = run.finish(observer)?;
+        let mut result = run.finish(observer)?;
+        if self.options.direct && self.is_loop_over_page_cache() {
+            result.granted.direct = Some(false);
+            let reason = "the loop device reads and writes its file through the page cache; attach it with losetup --direct-io=on";
+            result.granted.refused.push(format!("O_DIRECT below the loop device: {reason}"));
+        }
         for (slot, direction) in self.measured.iter_mut().zip([&result.read, &result.write]) {
             if direction.ios > 0 {
                 *slot = direction.bytes.over(result.elapsed).or(*slot);
