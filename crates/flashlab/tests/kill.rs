@@ -54,11 +54,10 @@ impl Running {
         ]);
         command.current_dir(place.path("")).stdout(Stdio::piped()).stderr(Stdio::piped());
         let running = Running { child: command.spawn().expect("a child"), place };
-        // The fill and at least one point.
+        // The fill and at least one point. Until its first commit the store is no store yet.
         for _ in 0..600 {
-            if running.place.path("s.db").exists()
-                && running.place.runs("s.db").first().is_some_and(|run| run["steps_done"].as_u64() >= Some(2))
-            {
+            let list = running.place.flashlab("list --store s.db --json -");
+            if list.code == Some(0) && list.json()[0]["steps_done"].as_u64() >= Some(2) {
                 return running;
             }
             std::thread::sleep(Duration::from_millis(50));
