@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask test`, `tidy`, `bench` and `golden`.
+//! The developer's commands: `cargo xtask test`, `tidy`, `bench`, `fidelity` and `golden`.
 //!
 //! It stands beside the flow, not in it: it runs cargo and the built binary and reads the tree as
 //! text. It must not link any crate of ours, so that it still works when one of them doesn't
@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod fidelity;
 mod golden;
 mod run;
 mod test;
@@ -45,6 +46,8 @@ enum Task {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+    /// Review the modelled drives and compare with published figures
+    Fidelity,
     /// Write the golden files anew; read the difference before it is committed
     Golden,
 }
@@ -77,6 +80,7 @@ fn perform(task: Task) -> anyhow::Result<Exit> {
         Task::Test { browser } => Ok(test::run(&workspace, browser)),
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { name, arguments } => bench::run(&workspace, name.as_deref(), &arguments),
+        Task::Fidelity => fidelity::run(&workspace),
         Task::Golden => golden::run(&workspace),
     }
 }
