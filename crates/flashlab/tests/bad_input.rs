@@ -22,8 +22,8 @@ const TEXTS: &[Case] = &[
     ("run quik --on ./new.img --size 64M", 2, &["unknown suite `quik`", "did you mean `quick`?", "known: quick"]),
     ("suites show quik", 2, &["did you mean `quick`?"]),
     ("run ./none.toml --on ./new.img --size 64M", 2, &["./none.toml: no such file", "check the path"]),
-    ("run ./key.toml --on ./new.img --size 64M", 2, &["./key.toml:", "`io_depth`", "did you mean `iodepth`?"]),
-    ("run ./unit.toml --on ./new.img --size 64M", 2, &["./unit.toml:", "parsecs", "us, ms, s"]),
+    ("run ./key.toml --on ./new.img --size 64M", 2, &["./key.toml:16: ", "`io_depth`", "did you mean `iodepth`?"]),
+    ("run ./unit.toml --on ./new.img --size 64M", 2, &["./unit.toml:18: ", "parsecs", "us, ms, s"]),
     ("run ./syntax.toml --on ./new.img --size 64M", 2, &["./syntax.toml:9: "]),
     ("run ./empty.toml --on ./new.img --size 64M", 2, &["./empty.toml: `step`", "does nothing", "add a [[step]]"]),
     ("review --profile ./key-profile.toml --out new", 2, &["./key-profile.toml:3", "`usr`", "did you mean `user`?"]),
@@ -87,13 +87,17 @@ const RESULTS: &[Case] = &[
     ("compare 1 nowhere --store ./kept.db", 2, &["nowhere", "./kept.db"]),
     ("fidelity 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1"]),
     ("fidelity 1 --csv ./notes.txt --store ./kept.db", 4, &["./notes.txt: exists already", "--replace"]),
-    ("export 1 --store ./kept.db", 2, &["--csv"]),
+    ("export --store ./kept.db", 2, &["<RUN>", "--help"]),
     ("export 1 --csv - --json - --store ./kept.db", 2, &["both go to standard output", "--csv results.csv"]),
     ("export 1 --csv x --json x --store ./kept.db", 2, &["both go to the same file", "--csv results.csv"]),
     ("export 1 --csv ./notes.txt --store ./kept.db", 4, &["./notes.txt: exists already", "--replace"]),
     ("export 1 --csv ./new.csv --json ./notes.txt --store ./kept.db", 4, &["./notes.txt: exists already"]),
     ("export 1 --csv ./no/new.csv --store ./kept.db", 3, &["./no/new.csv: could not write it", "check the path"]),
     ("export 1 --csv . --replace --store ./kept.db", 2, &["a folder", "path of a file"]),
+    ("list --json ./notes.txt --store ./kept.db", 4, &["./notes.txt: exists already", "--replace"]),
+    ("drives --json ./notes.txt", 4, &["./notes.txt: exists already", "--replace"]),
+    ("doctor --json ./notes.txt", 4, &["./notes.txt: exists already", "--replace"]),
+    ("plan ./tiny.toml --on ./new.img --size 64M --json ./notes.txt", 4, &["./notes.txt: exists already", "--replace"]),
     ("report 1 --store ./kept.db --out ./report", 4, &["index.html is there already", "--replace", "--out DIR"]),
     ("report 1 --store ./kept.db --out ./notes.txt", 2, &["./notes.txt: not a folder", "--out"]),
     ("review --out ./report", 4, &["index.html is there already", "--replace"]),
@@ -361,7 +365,7 @@ fn what_is_no_file_is_never_replaced_by_one() {
         return skipped(&reason);
     }
     place.flashlab("export 1 --csv ./null --store ./kept.db --replace").code(0);
-    place.flashlab("drives --json ./null").code(0);
+    place.flashlab("drives --json ./null --replace").code(0);
     let kind = fs::symlink_metadata(&node).expect("still there").file_type();
     assert!(std::os::unix::fs::FileTypeExt::is_char_device(&kind));
 }
