@@ -51,7 +51,8 @@ impl ReportFolder {
     pub(crate) fn write(&self, runs: &[RunRecord], profiles: &[DriveProfile], title: &str) -> anyhow::Result<()> {
         write_whole(&self.join(TABLE), &flashlab_report::results_csv(runs)?, true)?;
         write_whole(&self.join(MANIFEST), &flashlab_report::manifest_json(runs)?, true)?;
-        write_whole(&self.join(PAGE), &flashlab_report::html(runs, profiles, title)?, true)?;
+        let page = flashlab_report::html(runs, profiles, &crate::catalog::published()?, title)?;
+        write_whole(&self.join(PAGE), &page, true)?;
         Ok(())
     }
 

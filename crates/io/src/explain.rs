@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// How a person asks for the other engine.
-pub(crate) const PSYNC_REMEDY: &str = "ask for the psync engine";
+pub(crate) const PSYNC_REMEDY: &str = "ask for the psync engine (--engine psync, iodepth 1 only)";
 /// How a person asks for a run through the page cache.
 pub(crate) const BUFFERED_REMEDY: &str = "use --buffered to measure through the page cache and have the result say so";
 

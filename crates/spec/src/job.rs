@@ -134,7 +134,7 @@ impl Job {
         if !self.bs.0.is_multiple_of(logical_block.0) {
             return refuse(
                 format!("bs {} is not a multiple of the logical block of {logical_block}", self.bs),
-                format!("use {}", Bytes(self.bs.0.div_ceil(logical_block.0) * logical_block.0)),
+                format!("use {}", Bytes(self.bs.0.div_ceil(logical_block.0).saturating_mul(logical_block.0))),
             );
         }
         if self.bs > BS_MAX {
@@ -162,7 +162,7 @@ impl Job {
                 "make the region smaller".into(),
             );
         }
-        let needed = Bytes(self.bs.0 * u64::from(self.numjobs));
+        let needed = Bytes(self.bs.0.saturating_mul(u64::from(self.numjobs)));
         if self.region.length < needed {
             return Err(SpecError::TooSmall { workload: self.workload.clone(), needed, have: self.region.length });
         }

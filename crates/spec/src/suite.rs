@@ -367,11 +367,11 @@ rule = { window = 5, range_max = 0.2, slope_max = 0.1, rounds_max = 25 }
         let error = |from: &str, to: &str| Suite::parse(&GOOD.replace(from, to), "t.toml").expect_err(to).to_string();
         let typo = error("iodepth = [1, 2]", "io_depth = [1, 2]");
         assert!(typo.contains("io_depth") && typo.contains("did you mean `iodepth`?"), "{typo}");
-        assert!(typo.starts_with("t.toml:16:"), "{typo}");
+        assert!(typo.starts_with("t.toml:17:"), "{typo}");
         let syntax = error("passes = 2", "passes = = 2");
         assert!(syntax.starts_with("t.toml:11:"), "{syntax}");
         let unit = error("\"30s\"", "\"30 parsecs\"");
-        assert!(unit.starts_with("t.toml:18:"), "{unit}");
+        assert!(unit.starts_with("t.toml:19:"), "{unit}");
         assert!(unit.contains("parsecs") && unit.contains("us, ms, s"), "{unit}");
         assert!(error("[1, 4]", "[0]").contains("values from 1"));
         assert!(error("passes = 2", "passes = 0").contains("use 1 to 16"));

@@ -8,7 +8,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str, file: &str) -> Result<T, Sp
     toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text.get(..span.start).map_or(1, |t| t.matches('\n').count() + 1));
         let message = error.message().trim().replace('\n', " ");
-        let hint = unknown_name(&message);
+        let hint = unknown_name(&message).or_else(|| Some(remedy(&message).to_owned()));
         SpecError::Text { file: file.to_owned(), line, message, hint }
     })
 }
@@ -21,6 +21,15 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, k)| k)
+}
+
+/// What to do about an error that no near name mends.
+fn remedy(message: &str) -> &'static str {
+    if message.starts_with("missing field") {
+        "add the key; a whole example: flashlab suites show quick, or a file in data/drives"
+    } else {
+        "correct the line; a whole example: flashlab suites show quick, or a file in data/drives"
+    }
 }
 
 /// serde says "unknown field `x`, expected one of `a`, `b`" (or "unknown variant"); this finds the

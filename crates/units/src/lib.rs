@@ -37,7 +37,7 @@ pub enum UnitError {
         example: &'static str,
     },
     /// The unit is missing or unknown.
-    #[error("`{text}` is not a {what}: unit `{unit}` is unknown; use one of {known}")]
+    #[error("`{text}` is not a {what}: {}; use one of {known}", if unit.is_empty() { "the unit is missing".to_owned() } else { format!("unit `{unit}` is unknown") })]
     Unit {
         /// The whole text.
         text: String,

@@ -66,7 +66,7 @@ fn checks(probed: &Probe, path: &Path) -> Vec<Check> {
             }
         }
         Err(gone) => {
-            let detail = format!("{}; {}; or run with --engine psync", gone.reason, gone.remedy);
+            let detail = format!("{}; {}", gone.reason, gone.remedy);
             out.push(Check { what: "io_uring", state: State::Broken, detail });
         }
     }

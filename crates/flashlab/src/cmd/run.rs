@@ -117,7 +117,6 @@ fn check_engine(plan: &Plan, engine: Engine) -> anyhow::Result<()> {
         Engine::IoUring => match flashlab_io::probe(None).io_uring {
             Ok(_) => Ok(()),
             Err(Unavailable { reason, remedy }) => {
-                let remedy = format!("{remedy} (--engine psync, iodepth 1 only)");
                 Err(TargetError::NotGranted { what: "io_uring", reason, remedy }.into())
             }
         },
