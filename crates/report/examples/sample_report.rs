@@ -15,11 +15,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let review = common::modelled_review(&[1, 2, 4, 8, 16, 32], &[1, 2, 4, 8]);
     let quick = common::measured_quick(30, 9);
     let profiles = [common::profile()];
+    let published = common::published();
     std::fs::write(
         folder.join("review.html"),
-        html(std::slice::from_ref(&review), &profiles, "Review of one modelled drive")?,
+        html(std::slice::from_ref(&review), &profiles, &published, "Review of one modelled drive")?,
     )?;
-    std::fs::write(folder.join("quick.html"), html(std::slice::from_ref(&quick), &[], "Quick look at scratch.img")?)?;
+    std::fs::write(
+        folder.join("quick.html"),
+        html(std::slice::from_ref(&quick), &[], &[], "Quick look at scratch.img")?,
+    )?;
     // Several runs on one page: the same drive three times under other names.
     let several: Vec<_> = ["sample-122", "sample-61", "another-245"]
         .into_iter()
@@ -30,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             run
         })
         .collect();
-    std::fs::write(folder.join("several.html"), html(&several, &profiles, "Three drives")?)?;
+    std::fs::write(folder.join("several.html"), html(&several, &profiles, &published, "Three drives")?)?;
     let both = [review, quick];
     std::fs::write(folder.join("results.csv"), results_csv(&both)?)?;
     std::fs::write(folder.join("results.json"), results_json(&both)?)?;

@@ -2,12 +2,14 @@
 
 use crate::table::{Column, Table, wrap};
 use crate::text::{self, clean};
-use crate::view::{Notes, Section, Series, sections, state_sentence};
-use flashlab_analysis::RunRecord;
+use crate::view::{Matrix, Notes, Section, Series, matrix, sections, state_sentence};
+use flashlab_analysis::{RunRecord, RunStatus};
 use flashlab_samples::{MetricName, PointResult};
 
 /// A full grid with more points than this is folded into a matrix; fewer stay a line each.
 const LINES_MAX: usize = 9;
+/// More runs than this are a line a drive; the whole would be hundreds of lines.
+const WHOLE_MAX: usize = 2;
 
 /// Latency columns from the left; the rarer the event, the sooner its column goes.
 const LATENCIES: [(MetricName, u8); 5] = [
@@ -18,9 +20,16 @@ const LATENCIES: [(MetricName, u8); 5] = [
     (MetricName::LatP9999, 6),
 ];
 
-/// The results of `runs` for a terminal of `width` columns: a block a run, in it a block a workload.
-/// Bandwidth is in MB/s (powers of 1000) throughout.
+/// The results of `runs` for a terminal of `width` columns. One or two runs: a block a run, in it a
+/// block a workload. More of them: a line a drive with its headline figures. Bandwidth is in MB/s
+/// (powers of 1000) throughout.
 pub fn terminal_table(runs: &[RunRecord], width: usize, color: bool) -> String {
+    if runs.len() > WHOLE_MAX {
+        let matrix = matrix(&sections(runs, &[]));
+        if !matrix.columns.is_empty() {
+            return compact(runs, &matrix, width, color);
+        }
+    }
     let mut out = String::new();
     for run in runs {
         if !out.is_empty() {
@@ -28,20 +37,111 @@ pub fn terminal_table(runs: &[RunRecord], width: usize, color: bool) -> String {
         }
         heading(&mut out, run, width, color);
         let mut notes = Notes::default();
-        let sections = sections(std::slice::from_ref(run));
+        let sections = sections(std::slice::from_ref(run), &[]);
         for section in sections.iter().filter(|section| !section.prepares) {
             for series in &section.series {
                 block(&mut out, section, series, &mut notes, width, color);
             }
         }
         preparation(&mut out, &sections, width);
-        let texts: Vec<String> = notes.all().map(|(n, text)| format!("[{n}] {text}")).collect();
+        let remarks = step_remarks(run, &notes);
+        let numbered = notes.all().map(|(n, text)| format!("[{n}] {text}"));
+        let texts: Vec<String> = remarks.into_iter().map(str::to_owned).chain(numbered).collect();
         if !texts.is_empty() {
             out.push('\n');
         }
         texts.iter().for_each(|text| line(&mut out, text, width));
     }
     out
+}
+
+/// What steps said and no point repeats, such as why there was no purge; each once.
+fn step_remarks<'a>(run: &'a RunRecord, notes: &Notes) -> Vec<&'a str> {
+    let mut out: Vec<&str> = Vec::new();
+    for remark in run.steps.iter().flat_map(|step| &step.remarks) {
+        let of_a_point = notes.all().any(|(_, text)| text == remark);
+        if !of_a_point && !out.contains(&remark.as_str()) {
+            out.push(remark);
+        }
+    }
+    out
+}
+
+/// A line a drive, and what its columns mean.
+fn compact(runs: &[RunRecord], matrix: &Matrix, width: usize, color: bool) -> String {
+    let mut out = String::new();
+    overview(&mut out, runs, width, color);
+    let mut columns = vec![Column::text("drive").wrap()];
+    columns.extend(matrix.columns.iter().map(|c| {
+        let column = Column::number(c.short).drop_rank(c.drop_rank);
+        if c.unit.is_empty() { column } else { column.group(c.unit) }
+    }));
+    let mut table = Table::new(columns);
+    let mut others: Vec<String> = Vec::new();
+    for row in &matrix.rows {
+        let mut cells = vec![row.label.clone()];
+        for (headline, cell) in matrix.columns.iter().zip(&row.cells) {
+            let Some(cell) = cell else {
+                cells.push(text::NONE.to_owned());
+                continue;
+            };
+            // Figures of one column in unlike states must not look alike.
+            match cell.state.filter(|state| headline.state.split(", ").next() != Some(*state)) {
+                Some(state) => {
+                    others.push(format!("* {}, {}: {state}", row.label, headline.short));
+                    cells.push(format!("{}*", cell.text));
+                }
+                None => cells.push(cell.text.clone()),
+            }
+        }
+        table.row(cells);
+    }
+    out.push('\n');
+    out.push_str(&table.render(width, color));
+    out.push('\n');
+    others.iter().for_each(|text| line(&mut out, text, width));
+    line(&mut out, &states_of(matrix), width);
+    line(&mut out, "All points: results.csv and index.html of the report; side by side: flashlab compare A B", width);
+    out
+}
+
+/// How many runs, of what, and those that did not end well.
+fn overview(out: &mut String, runs: &[RunRecord], width: usize, color: bool) {
+    let mut origins: Vec<String> = runs.iter().map(|r| r.provenance.origin.word().to_uppercase()).collect();
+    origins.dedup();
+    let mut seeds: Vec<String> = runs.iter().map(|r| r.provenance.seed.to_string()).collect();
+    seeds.dedup();
+    let done = runs.iter().filter(|r| r.status == RunStatus::Done).count();
+    let text = format!("{} runs: {}, seed {}, {done} done", runs.len(), origins.join(" + "), seeds.join(", "));
+    bold(out, &text, width, color);
+    for run in runs.iter().filter(|r| r.status != RunStatus::Done) {
+        let (id, suite, word) = (&run.provenance.target.id, &run.suite.id, run.status.word());
+        line(out, &format!("{suite} of {id}: {word} ({} of {} steps)", run.steps_done(), run.steps_planned), width);
+    }
+}
+
+/// The state that the figures of each column belong to.
+fn states_of(matrix: &Matrix) -> String {
+    let mut by_state: Vec<(&str, Vec<&str>)> = Vec::new();
+    for column in &matrix.columns {
+        let Some(state) = column.state.split(", ").next().filter(|state| !state.is_empty()) else { continue };
+        match by_state.iter_mut().find(|(known, _)| *known == state) {
+            Some((_, columns)) => columns.push(column.short),
+            None => by_state.push((state, vec![column.short])),
+        }
+    }
+    let all: Vec<String> = by_state.iter().map(|(state, columns)| format!("{state}: {}", columns.join(", "))).collect();
+    format!("States: {}", all.join("; "))
+}
+
+fn bold(out: &mut String, text: &str, width: usize, color: bool) {
+    if color {
+        out.push_str("\u{1b}[1m");
+    }
+    line(out, text, width);
+    if color {
+        out.push_str("\u{1b}[0m");
+    }
 }
 
 fn line(out: &mut String, text: &str, width: usize) {
@@ -62,13 +162,7 @@ fn heading(out: &mut String, run: &RunRecord, width: usize, color: bool) {
         p.seed,
         run.status.word(),
     );
-    if color {
-        out.push_str("\u{1b}[1m");
-    }
-    line(out, &text, width);
-    if color {
-        out.push_str("\u{1b}[0m");
-    }
+    bold(out, &text, width, color);
 }
 
 /// One workload of one run.
@@ -129,12 +223,7 @@ fn lines(series: &Series<'_>, notes: &mut Notes) -> Table {
 }
 
 fn figure(point: &PointResult, name: MetricName) -> String {
-    match text::metric(point, name) {
-        Some(metric) if name == MetricName::Bandwidth => text::plain(metric.value / text::rate_unit("MB/s")),
-        Some(metric) if name == MetricName::Iops => text::plain(metric.value),
-        Some(metric) => text::figure(metric),
-        None => text::NONE.to_owned(),
-    }
+    point.value(name).map_or_else(|| text::NONE.to_owned(), |value| text::in_column(name, value))
 }
 
 fn marks(point: &PointResult, notes: &mut Notes) -> String {

@@ -7,6 +7,9 @@
 use flashlab_samples::{Coordinates, DriveState, Metric, MetricName, PointResult};
 use flashlab_units::{Bytes, BytesPerSecond, Iops, Nanos};
 
+/// Durations from here on are shown in hours and minutes.
+const SECONDS_SHOWN_BELOW: f64 = 7200.0;
+
 /// What stands for "not measured"; never zero.
 pub(crate) const NONE: &str = "–";
 
@@ -51,6 +54,17 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
+/// An error as percent with its sign: `+4.1 %`, `−20 %`.
+pub(crate) fn signed_percent(share: f64) -> String {
+    let text = percent(share.abs());
+    let sign = match share {
+        _ if text == percent(0.0) => "",
+        s if s < 0.0 => "−",
+        _ => "+",
+    };
+    format!("{sign}{text}")
+}
+
 /// A latency in ns for people; fractions of a ns are not shown.
 pub(crate) fn latency(ns: f64) -> String {
     Nanos(ns.round().max(0.0) as u64).to_string()
@@ -76,10 +90,25 @@ pub fn number(name: MetricName, v: f64) -> String {
     match name {
         MetricName::Bandwidth => BytesPerSecond(v).si(),
         MetricName::Iops => Iops(v).to_string(),
-        MetricName::Seconds => Nanos::from_secs_f64(v).to_string(),
+        MetricName::Seconds => seconds(v),
         MetricName::WriteAmplification => format!("{v:.2}"),
         MetricName::FreePool => Bytes(v.round().max(0.0) as u64).si(),
         _ => latency(v),
+    }
+}
+
+/// A duration for people. Checkpoints are compared in seconds and reviews print them so; only what
+/// takes hours is shown in hours.
+fn seconds(v: f64) -> String {
+    if (1.0..SECONDS_SHOWN_BELOW).contains(&v) { format!("{v:.1} s") } else { Nanos::from_secs_f64(v).to_string() }
+}
+
+/// A value for a column whose heading names the unit: MB/s and IOPS; others carry their unit.
+pub(crate) fn in_column(name: MetricName, value: f64) -> String {
+    match name {
+        MetricName::Bandwidth => plain(value / rate_unit("MB/s")),
+        MetricName::Iops => plain(value),
+        _ => number(name, value),
     }
 }
 
@@ -153,6 +182,24 @@ mod tests {
         assert_eq!([4111.05, 534.2, 12.34, 1.234, 0.0].map(plain), ["4,111", "534", "12.3", "1.23", "0.00"]);
         assert_eq!([0.0412, 0.2].map(percent), ["4.1 %", "20 %"]);
         assert_eq!(latency(86_210.4), "86.2 us");
+    }
+
+    #[test]
+    fn every_figure_has_its_unit() {
+        let shown = MetricName::ALL.map(|name| number(name, 464.906));
+        let rates = ["465 B/s", "465 IOPS"];
+        assert_eq!(shown[..2], rates);
+        assert!(shown[2..8].iter().all(|latency| latency == "465 ns"), "{shown:?}");
+        assert_eq!(shown[8..], ["464.9 s", "464.91", "465 B"]);
+        assert_eq!(number(MetricName::Bandwidth, 4.11105e9), "4.11 GB/s");
+        assert_eq!(number(MetricName::Seconds, 30_000.0), "8 h 20 min");
+        assert_eq!(number(MetricName::Seconds, 0.25), "250 ms");
+        assert_eq!(number(MetricName::FreePool, -1.0), "0 B", "a rounding error below zero is no space");
+    }
+
+    #[test]
+    fn errors_keep_their_sign() {
+        assert_eq!([0.0412, -0.2, -0.0004].map(signed_percent), ["+4.1 %", "−20 %", "0 %"]);
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn a_figure_that_is_no_number_is_refused_everywhere() {
     let mut run = common::measured_quick(1, 1);
     run.steps[1].points[0].metrics[2].value = f64::NAN;
     let runs = [run];
-    for result in [results_csv(&runs), results_json(&runs), html(&runs, &[], "t")] {
+    for result in [results_csv(&runs), results_json(&runs), html(&runs, &[], &[], "t")] {
         let Err(ReportError::NotFinite { workload, step, metric, .. }) = result else { panic!("{result:?}") };
         assert_eq!((workload.as_str(), step, metric), ("seq-read-128k", 1, MetricName::LatMean.word()));
     }

@@ -46,7 +46,10 @@ fn manifest() {
 
 #[test]
 fn page() {
-    check("report.html", &body(&html(&runs(), &[common::profile()], "Golden report").expect("finite figures")));
+    check(
+        "report.html",
+        &body(&html(&runs(), &[common::profile()], &common::published(), "Golden report").expect("finite figures")),
+    );
 }
 
 #[test]

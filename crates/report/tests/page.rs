@@ -9,7 +9,7 @@ use serde_json::Value;
 const HOSTILE: &str = "</script><!--<img src=x onerror=alert(1)>\u{1b}[31m\u{202e}\"'&%{x}";
 
 fn page(runs: &[RunRecord]) -> String {
-    html(runs, &[], "t").expect("finite figures")
+    html(runs, &[], &[], "t").expect("finite figures")
 }
 
 /// The page without the chart library.
@@ -19,8 +19,13 @@ fn own(page: &str) -> String {
     format!("{}{}", &page[..start], &page[end..])
 }
 
-/// The chart data as the script reads it.
+/// The charts as the script reads them.
 fn charts(page: &str) -> Vec<Value> {
+    chart_data(page)["charts"].as_array().expect("charts").clone()
+}
+
+/// All chart data as the script reads it.
+fn chart_data(page: &str) -> Value {
     let marker = "id=\"chart-data\">";
     let start = page.find(marker).expect("chart data") + marker.len();
     let end = start + page[start..].find("</script>").expect("it ends");
@@ -49,19 +54,19 @@ fn hostile_strings_stay_text() {
             }
         }
     }
-    let page = html(&[run], &[], HOSTILE).expect("finite figures");
+    let page = html(&[run], &[], &[], HOSTILE).expect("finite figures");
     let own = own(&page);
     assert_eq!(page.matches("</script>").count(), 3, "data, library, drawing");
     assert!(!own.contains("<img") && !own.contains("<!--"), "markup of a device came through");
     assert!(!own.contains('\u{1b}') && !own.contains('\u{202e}'), "control characters came through");
-    let labels = serde_json::to_string(&charts(&page)).expect("JSON");
+    let labels = chart_data(&page).to_string();
     assert!(labels.contains("&lt;img") && !labels.contains("<img"), "labels are text to the chart library too");
 }
 
 #[test]
 fn nothing_is_fetched() {
     let runs = [common::modelled_review(&[1, 8], &[1, 4]), common::measured_quick(3, 6)];
-    let page = html(&runs, &[common::profile()], "t").expect("finite figures");
+    let page = html(&runs, &[common::profile()], &[], "t").expect("finite figures");
     let own = own(&page);
     for way in ["src=", "http://", "https://", "@import", "url("] {
         assert!(!own.contains(way), "{way}");
@@ -130,15 +135,96 @@ fn steady_state_is_judged_in_words_and_never_claimed_too_early() {
     assert!(said(5).contains("is not met so far, after 5 rounds"));
 }
 
+/// The review of [`common::modelled_review`] under several names.
+fn drives(names: &[&str]) -> Vec<RunRecord> {
+    let rename = |name: &&str| {
+        let mut run = common::modelled_review(&[1, 8], &[1, 4]);
+        run.provenance.target.id = (*name).into();
+        run.steps.iter_mut().flat_map(|s| &mut s.points).for_each(|p| p.at.drive_id = (*name).into());
+        run
+    };
+    names.iter().map(rename).collect()
+}
+
+fn chart_of<'a>(charts: &'a [Value], tag_end: &str, axis: &str) -> &'a Value {
+    let is = |c: &&Value| {
+        let layout = &c["layout"];
+        let tag = layout["annotations"][0]["text"].as_str().unwrap_or_default();
+        tag.ends_with(tag_end) && layout["yaxis"]["title"]["text"].as_str().unwrap_or_default().starts_with(axis)
+    };
+    charts.iter().find(is).expect("the chart")
+}
+
 #[test]
 fn several_runs_of_one_workload_share_a_chart_with_a_line_each() {
-    let one = common::modelled_review(&[1, 8], &[1, 4]);
-    let mut other = one.clone();
-    other.provenance.target.id = "other".into();
-    let charts = charts(&page(&[one, other]));
-    let names: Vec<&str> =
-        charts[0]["data"].as_array().expect("lines").iter().filter_map(|l| l["name"].as_str()).collect();
-    assert_eq!(names, ["sample-122, 16/1", "other, 16/1"]);
+    let charts = charts(&page(&drives(&["sample-122", "other"])));
+    let chart = chart_of(&charts, "rand-read-4k", "IOPS");
+    let lines = chart["data"].as_array().expect("lines");
+    let joined: Vec<&Value> = lines.iter().filter(|l| l["mode"] == "lines+markers").collect();
+    assert_eq!(joined.iter().map(|l| &l["name"]).collect::<Vec<_>>(), ["sample-122", "other"]);
+    assert_ne!(joined[0]["line"]["color"], joined[1]["line"]["color"]);
+    assert_ne!(joined[0]["marker"]["symbol"], joined[1]["marker"]["symbol"]);
+    assert_eq!((&joined[0]["meta"]["drive"], &joined[1]["meta"]["drive"]), (&Value::from(0), &Value::from(1)));
+}
+
+#[test]
+fn where_combinations_share_a_load_the_best_is_on_the_line_and_all_are_drawn() {
+    let mut runs = drives(&["sample-122", "other"]);
+    for run in &mut runs {
+        *run = RunRecord { ..run.clone() };
+        let extra = run
+            .steps
+            .iter()
+            .flat_map(|s| &s.points)
+            .find(|p| p.at.workload == "rand-read-4k" && (p.at.iodepth, p.at.numjobs) == (Some(1), Some(4)));
+        let mut slower = extra.expect("a point").clone();
+        (slower.at.iodepth, slower.at.numjobs) = (Some(2), Some(2));
+        slower.metrics.iter_mut().filter(|m| m.name.word() == "iops").for_each(|m| m.value /= 2.0);
+        run.steps.last_mut().expect("steps").points.push(slower);
+    }
+    let charts = charts(&page(&runs));
+    let lines = chart_of(&charts, "rand-read-4k", "IOPS")["data"].as_array().expect("lines").clone();
+    let of = |mode: &str| lines.iter().filter(|l| l["mode"] == mode).cloned().collect::<Vec<_>>();
+    assert_eq!(of("lines+markers")[0]["x"], serde_json::json!([1.0, 4.0, 8.0, 32.0]));
+    assert_eq!(of("markers")[0]["x"], serde_json::json!([4.0]), "the slower of two at 4 outstanding");
+}
+
+#[test]
+fn published_figures_stand_beside_their_own_drive_only() {
+    let published = common::published();
+    let page = html(&drives(&["sample-122", "other"]), &[], &published, "t").expect("finite figures");
+    let all = charts(&page);
+    let hollow = |chart: &Value| -> Vec<Value> {
+        let lines = chart["data"].as_array().expect("lines");
+        lines.iter().filter(|l| l["meta"]["published"] == true).cloned().collect()
+    };
+    let read = hollow(chart_of(&all, "rand-read-4k", "IOPS"));
+    assert_eq!(read.len(), 1, "the other drive has none");
+    assert_eq!((&read[0]["name"], &read[0]["x"]), (&Value::from("sample-122"), &serde_json::json!([32.0, 256.0])));
+    let write = hollow(chart_of(&all, "rand-write-64k", "Bandwidth"));
+    assert_eq!(write[0]["y"], serde_json::json!([56_000.0 * 65_536.0 / 1e9]), "IOPS of a known block, as bandwidth");
+    assert_eq!(hollow(chart_of(&all, "rand-read-64k", "Mean latency"))[0]["y"], serde_json::json!([60.0]));
+    assert!(hollow(chart_of(&all, "rand-read-64k", "Bandwidth")).is_empty(), "a latency is no rate");
+    assert!(page.contains("3,700 MB/s at the top of the sweep (sample review); here 3.63 GB/s (−1.9 %)"));
+    assert!(page.contains("id=\"fidelity\"") && page.contains("1 published figures of these drives have no result"));
+
+    let mut measured = drives(&["sample-122"]);
+    measured[0].provenance.target.kind = flashlab_samples::TargetKind::BlockDevice;
+    measured[0].provenance.origin = flashlab_samples::Origin::Measured;
+    let page = html(&measured, &[], &published, "t").expect("finite figures");
+    assert!(charts(&page).iter().all(|c| hollow(c).is_empty()), "a real drive is another piece");
+    assert!(!page.contains("id=\"fidelity\""));
+}
+
+#[test]
+fn drives_can_be_hidden_on_the_whole_page() {
+    let runs = drives(&["sample-122", "other"]);
+    let own = own(&page(&runs));
+    assert_eq!(own.matches("data-shows=").count(), 2);
+    assert!(own.contains(".hide-1 [data-drive=\"1\"] { display: none; }"));
+    assert!(own.matches("<tr data-drive=\"1\">").count() > runs[1].points().count(), "points and summary");
+    let one = self::own(&page(&drives(&["sample-122"])));
+    assert!(!one.contains("data-shows=\"") && !one.contains(".hide-0"), "one drive is always shown");
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! The top of the page: what was tested, by what, in which state; the answer in short; its limits.
 
 use crate::text::{self, clean};
-use crate::view::{self, KeyFigure, Section, key_figures};
+use crate::view::{self, Section};
 use flashlab_analysis::{RunRecord, RunStatus};
 use flashlab_samples::{BuildInfo, Origin, TargetIdentity, TargetKind};
 use maud::{Markup, html};
 
 /// Several runs are listed as a table above this many.
 const CARDS_MAX: usize = 2;
+/// A longer list of runs is folded away.
+const RUNS_SHOWN_MAX: usize = 4;
 
 /// Title and the runs.
 pub(super) fn head(runs: &[RunRecord], title: &str) -> Markup {
@@ -29,7 +31,7 @@ pub(super) fn badge(origin: Origin) -> Markup {
 
 const fn origin_sentence(origin: Origin) -> &'static str {
     match origin {
-        Origin::Measured => "Taken on real hardware.",
+        Origin::Measured => "Measured on this machine; whether it or its disks are virtual is not known.",
         Origin::Modelled => "Computed by a model of the drive; no hardware was involved.",
         Origin::Imported => "Taken by another program and read from its output.",
         Origin::Published => "Printed in a review or a data sheet.",
@@ -70,25 +72,42 @@ fn card(run: &RunRecord) -> Markup {
     }
 }
 
+/// What was run, in a sentence, and the list of runs, folded where it is long.
 fn run_table(runs: &[RunRecord]) -> Markup {
+    let drives = view::drives(runs).len();
+    let mut suites: Vec<&str> = Vec::new();
+    for run in runs.iter().filter(|run| run.status == RunStatus::Done) {
+        if !suites.contains(&run.suite.id.as_str()) {
+            suites.push(&run.suite.id);
+        }
+    }
+    let done = runs.iter().filter(|run| run.status == RunStatus::Done).count();
     html! {
-        div.scroll { table {
-            thead { tr { @for name in ["Target", "Suite", "State", "Status", "Seed", "Started"] { th { (name) } } } }
-            tbody { @for run in runs { tr {
-                th scope="row" { (clean(&target_words(&run.provenance.target))) }
-                td { (clean(&run.suite.id)) }
-                td { (clean(&run_state(run))) }
-                td { (run.status.word()) ", " (run.steps_done()) " of " (run.steps_planned) " steps" }
-                td { (run.provenance.seed) }
-                td { (clean(run.provenance.started.as_deref().unwrap_or("not recorded"))) }
-            } } }
-        } }
+        p {
+            (drives) " drive" @if drives != 1 { "s" } ", suites " (clean(&suites.join(", "))) "; "
+            (done) " of " (runs.len()) " runs done."
+            @if let Some(run) = runs.first() { " " (tool(&run.provenance.build)) "." }
+        }
+        details open[runs.len() <= RUNS_SHOWN_MAX] {
+            summary { "The " (runs.len()) " runs" }
+            div.scroll { table.stack {
+                thead { tr { @for name in ["Target", "Suite", "State", "Status", "Seed", "Started"] { th { (name) } } } }
+                tbody { @for run in runs { tr {
+                    th scope="row" { (clean(&target_words(&run.provenance.target))) }
+                    td data-label="Suite" { (clean(&run.suite.id)) }
+                    td.prose data-label="State" { (clean(&run_state(run))) }
+                    td data-label="Status" { (run.status.word()) ", " (run.steps_done()) " of " (run.steps_planned) " steps" }
+                    td data-label="Seed" { (run.provenance.seed) }
+                    td data-label="Started" { (clean(run.provenance.started.as_deref().unwrap_or("not recorded"))) }
+                } } }
+            } }
+        }
     }
 }
 
 /// The states that the answers of a run belong to.
 fn run_state(run: &RunRecord) -> String {
-    let sections = view::sections(std::slice::from_ref(run));
+    let sections = view::sections(std::slice::from_ref(run), &[]);
     let answers = sections.iter().filter(|s| !s.prepares).flat_map(Section::judged_points);
     let states = view::state_sentence(answers);
     if states.is_empty() { format!("before the run: {}", text::state(&run.provenance.state_before)) } else { states }
@@ -117,54 +136,6 @@ pub(super) fn target_words(target: &TargetIdentity) -> String {
 pub(super) fn tool(build: &BuildInfo) -> String {
     let commit = build.commit.as_ref().map_or_else(|| "commit unknown".to_owned(), |c| format!("commit {c}"));
     format!("{} {}, {commit}", build.tool, build.version)
-}
-
-/// The table of key figures.
-pub(super) fn in_short(sections: &[Section<'_>], runs: &[RunRecord]) -> Markup {
-    let figures = key_figures(sections);
-    let several_suites = figures.iter().any(|f| Some(&f.suite) != figures.first().map(|first| &first.suite));
-    html! {
-        section id="in-short" {
-            h2 { "In short" }
-            @if figures.is_empty() {
-                p { "No result was taken." }
-            } @else {
-                p {
-                    "The highest rate that each workload reached, and the lowest mean latency. A figure holds for the "
-                    "state beside it and for no other."
-                }
-                div.scroll { table {
-                    thead { tr {
-                        th { "Workload" } @if several_suites { th { "Suite" } } @if runs.len() > 1 { th { "Drive" } }
-                        th { "Best" } th { "at iodepth/numjobs" } th.number { "p99 there" } th { "Lowest mean latency" } th { "State" }
-                        th { "" }
-                    } }
-                    tbody { @for figure in &figures { (key_row(figure, several_suites, runs.len() > 1)) } }
-                } }
-                @for figure in &figures {
-                    @if let Some(verdict) = &figure.verdict {
-                        p.source { b { (clean(&figure.workload)) ", " (clean(&figure.label)) } ": " (verdict) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn key_row(figure: &KeyFigure, suite: bool, drive: bool) -> Markup {
-    html! {
-        tr {
-            th scope="row" { (clean(&figure.workload)) }
-            @if suite { td { (clean(&figure.suite)) } }
-            @if drive { td { (clean(&figure.label)) } }
-            td.figure { (figure.best) }
-            td { (figure.at) }
-            td.number { (figure.p99) }
-            td { (figure.lightest) }
-            td { (figure.state) }
-            td { @if let Some(origin) = figure.origin { small { (origin.word()) } } }
-        }
-    }
 }
 
 /// What the suites' answers do not say.

@@ -7,6 +7,11 @@ use flashlab_analysis::{RunRecord, StepRecord};
 use flashlab_samples::Granted;
 use maud::{Markup, html};
 
+/// More runs than this are folded away, each by itself.
+const OPEN_MAX: usize = 2;
+/// A longer list of steps is folded away.
+const OPEN_STEPS_MAX: usize = 12;
+
 /// Provenance and method of all runs.
 pub(super) fn method(runs: &[RunRecord]) -> Markup {
     html! {
@@ -18,19 +23,29 @@ pub(super) fn method(runs: &[RunRecord]) -> Markup {
                 "A dash means that a figure was not taken, which is not zero. Point at a figure of a table for its "
                 "exact value."
             }
-            @for run in runs { (one(run)) }
+            @for run in runs {
+                @if runs.len() > OPEN_MAX {
+                    details { summary { (heading(run)) } (one(run, false)) }
+                } @else {
+                    h3 { (heading(run)) }
+                    (one(run, true))
+                }
+            }
         }
     }
 }
 
-fn one(run: &RunRecord) -> Markup {
+fn heading(run: &RunRecord) -> String {
+    clean(&format!("Run {}: {} on {}", run.id, run.suite.id, run.provenance.target.id))
+}
+
+fn one(run: &RunRecord, all_steps: bool) -> Markup {
     html! {
-        h3 { "Run " (run.id) ": " (clean(&run.suite.id)) " on " (clean(&run.provenance.target.id)) }
         div.scroll { table.manifest { tbody {
             @for (name, value) in manifest(run) { tr { th scope="row" { (name) } td { (clean(&value)) } } }
         } } }
         @for granted in view::grants(run) { (grant(granted)) }
-        (steps(run))
+        (steps(run, all_steps))
     }
 }
 
@@ -73,21 +88,26 @@ fn grant(granted: &Granted) -> Markup {
     }
 }
 
-/// All steps, folded away; those that said something are marked.
-fn steps(run: &RunRecord) -> Markup {
-    let spoke = run.steps.iter().filter(|s| !said(s).is_empty()).count();
+/// All steps, folded away, with what they and their points said; of many runs only the steps that
+/// said something themselves, because the remarks of points stand beneath the tables.
+fn steps(run: &RunRecord, all: bool) -> Markup {
+    let spoke = |step: &&StepRecord| if all { !said(step).is_empty() } else { !step.remarks.is_empty() };
+    let spoken = run.steps.iter().filter(spoke).count();
+    let listed: Vec<&StepRecord> = run.steps.iter().filter(|step| all || spoke(step)).collect();
     html! {
-        details open[spoke > 0 && run.steps.len() <= 12] {
-            summary { (run.steps.len()) " finished steps, " (spoke) " with remarks" }
-            div.scroll { table {
+        details open[spoken > 0 && listed.len() <= OPEN_STEPS_MAX] {
+            summary {
+                (run.steps.len()) " finished steps, " (spoken) " with remarks" @if !all && spoken > 0 { ", which follow" }
+            }
+            @if !listed.is_empty() { div.scroll { table {
                 thead { tr { th.number { "Step" } th { "What" } th { "State after it" } th { "Remarks and errors" } } }
-                tbody { @for step in &run.steps { tr {
+                tbody { @for step in listed { tr {
                     td.number { (step.index + 1) @if step.round > 0 { ", round " (step.round) } }
                     td { (clean(&step.title)) }
                     td { (text::state(&step.state_after)) }
                     td.prose { @for remark in said(step) { p { (clean(&remark)) } } }
                 } } }
-            } }
+            } } }
         }
     }
 }

@@ -4,20 +4,25 @@
 //! Markup is escaped by `maud`; chart data stands in one JSON block that can't end its script
 //! element. What is said is decided in `view`.
 
+mod fidelity;
 mod head;
 mod method;
+mod navigation;
+mod points;
 mod sheet;
+mod short;
 mod workload;
 
 use crate::ReportError;
-use crate::chart::{Chart, script_json};
+use crate::chart::{Chart, Texts, script_json};
 use crate::error::check_finite;
 use crate::text::clean;
-use crate::view::{Notes, Section, sections, space_charts};
-use flashlab_analysis::RunRecord;
+use crate::view::{self, Notes, Space, sections, space_charts};
+use flashlab_analysis::{PublishedPoint, RunRecord};
+use flashlab_samples::Origin;
 use flashlab_spec::DriveProfile;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const STYLE: &str = include_str!("style.css");
 const DRAW: &str = include_str!("draw.js");
@@ -28,34 +33,56 @@ const POLICY: &str =
 
 /// One self-contained HTML file about `runs`: measured, modelled or both, of one drive or several.
 /// `profiles` are those of the modelled drives among them; their sheets and parameters are printed.
+/// Of `published`, what agrees with a modelled run in drive, suite and workload is drawn beside it.
 ///
 /// # Errors
 /// [`ReportError::NotFinite`] for a figure that is not a number.
-pub fn html(runs: &[RunRecord], profiles: &[DriveProfile], title: &str) -> Result<String, ReportError> {
+pub fn html(
+    runs: &[RunRecord],
+    profiles: &[DriveProfile],
+    published: &[PublishedPoint],
+    title: &str,
+) -> Result<String, ReportError> {
     check_finite(runs)?;
-    let sections = sections(runs);
+    let sections = sections(runs, published);
+    let modelled = runs.iter().filter(|run| run.provenance.origin == Origin::Modelled).flat_map(RunRecord::points);
+    let compared = flashlab_analysis::fidelity(published, &modelled.collect::<Vec<_>>());
+    let drives = view::drives(runs);
+    let space = space_charts(runs);
     let mut page = Page::default();
-    let body = html! {
-        (head::head(runs, title))
-        main {
-            (navigation(&sections, profiles))
-            (head::in_short(&sections, runs))
-            (head::limits(runs))
-            (sheet::spec_sheets(profiles, &sections))
-            @for (i, section) in sections.iter().enumerate() { (workload::workload(&mut page, section, i)) }
-            (space(&mut page, runs))
-            (sheet::parameters(profiles))
-            (method::method(runs))
-        }
+    let main = html! {
+        (short::in_short(&sections, &drives))
+        (head::limits(runs))
+        (sheet::spec_sheets(profiles, &sections))
+        (workload::workloads(&mut page, &sections))
+        (space_section(&mut page, &space))
+        (fidelity::section(&mut page, &compared, &sections))
+        (workload::preparation(&mut page, &sections))
+        (sheet::parameters(profiles))
+        (method::method(runs))
         footer { (runs.first().map(|r| head::tool(&r.provenance.build)).unwrap_or_default()) }
     };
-    Ok(document(title, &body, &Value::Array(page.charts)).into_string())
+    let parts = navigation::Parts {
+        sections: &sections,
+        sheets: !profiles.is_empty(),
+        space: !space.is_empty(),
+        fidelity: !compared.rows.is_empty(),
+    };
+    let body = html! {
+        (head::head(runs, title))
+        div.columns {
+            (navigation::navigation(&parts, &drives))
+            main { (main) }
+        }
+    };
+    Ok(document(title, &body, drives.len(), &page).into_string())
 }
 
 /// What grows while the page is written.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     charts: Vec<Value>,
+    texts: Texts,
     notes: Notes,
     /// Element id of the workload being written, which makes the ids of its notes unique.
     anchor: String,
@@ -65,14 +92,15 @@ impl Page {
     /// Gives the chart a place on the page and keeps its data for the script.
     fn chart(&mut self, chart: &Chart) -> Markup {
         let id = format!("chart-{}", self.charts.len() + 1);
-        self.charts.push(chart.to_json(&id));
+        let json = chart.to_json(&id, &mut self.texts);
+        self.charts.push(json);
         html! {
             figure {
                 figcaption {
                     b { (clean(&chart.title)) }
                     @if !chart.caption.is_empty() { p { (clean(&chart.caption)) } }
                 }
-                div.plot id=(id) role="img" aria-label={ (clean(&chart.title)) ", " (clean(&chart.tag)) } {}
+                div.plot id=(id) style={ "min-height:" (chart.height_px()) "px" } role="img" aria-label={ (clean(&chart.title)) ", " (clean(&chart.tag)) } {}
             }
         }
     }
@@ -86,7 +114,8 @@ impl Page {
     }
 }
 
-fn document(title: &str, body: &Markup, charts: &Value) -> Markup {
+fn document(title: &str, body: &Markup, drives: usize, page: &Page) -> Markup {
+    let data = json!({"texts": page.texts.to_json(), "charts": page.charts});
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -96,17 +125,24 @@ fn document(title: &str, body: &Markup, charts: &Value) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content="flashlab";
                 title { (clean(title)) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(hiding(drives))) }
             }
             body {
                 (body)
                 noscript { p { "The charts need JavaScript; every figure also stands in the tables." } }
-                script type="application/json" id="chart-data" { (PreEscaped(script_json(charts))) }
+                script type="application/json" id="chart-data" { (PreEscaped(script_json(&data))) }
                 script id="chart-library" { (PreEscaped(chart_library())) }
                 script { (PreEscaped(DRAW)) }
             }
         }
     }
+}
+
+/// What hides the rows and columns of a drive while the page has the class for it.
+fn hiding(drives: usize) -> String {
+    let rules =
+        (0..drives).filter(|_| drives > 1).map(|n| format!(".hide-{n} [data-drive=\"{n}\"] {{ display: none; }}\n"));
+    rules.collect()
 }
 
 /// The text of the chart library's script. `plotly` hands out two script elements; the second, for
@@ -123,36 +159,20 @@ fn anchor(index: usize) -> String {
     format!("workload-{}", index + 1)
 }
 
-fn navigation(sections: &[Section<'_>], profiles: &[DriveProfile]) -> Markup {
-    let twice = |section: &Section<'_>| sections.iter().filter(|s| s.workload == section.workload).count() > 1;
+fn space_section(page: &mut Page, all: &[Space<'_>]) -> Markup {
     html! {
-        nav aria-label="Contents" {
-            a href="#in-short" { "In short" }
-            a href="#limits" { "What it does not say" }
-            @if !profiles.is_empty() { a href="#sheet" { "Spec sheet" } }
-            @for (i, section) in sections.iter().enumerate().filter(|(_, s)| !s.prepares) {
-                a href={ "#" (anchor(i)) } {
-                    (clean(section.workload)) @if twice(section) { " (" (clean(section.suite)) ")" }
-                }
-            }
-            @if let Some(i) = sections.iter().position(|s| s.prepares) { a href={ "#" (anchor(i)) } { "Preparation" } }
-            @if !profiles.is_empty() { a href="#parameters" { "Model" } }
-            a href="#method" { "Provenance and method" }
-        }
-    }
-}
-
-fn space(page: &mut Page, runs: &[RunRecord]) -> Markup {
-    let charts = space_charts(runs);
-    html! {
-        @if !charts.is_empty() {
+        @if !all.is_empty() {
             section id="space" {
                 h2 { "Free pool and write amplification" }
                 p {
                     "Writes are cheap while there is erased space to put them; once it is used up, the drive copies "
-                    "data to make space, and each host byte costs more than one byte of flash."
+                    "data to make space, and each host byte costs more than one byte of flash. The volume is what the "
+                    "measured windows wrote, at full scale; what only prepares a state leaves no figure and is not in it."
                 }
-                (page.charts(&charts))
+                @for space in all {
+                    @if all.len() > 1 { h3 { "Suite " (clean(space.suite)) } }
+                    (page.charts(&space.charts))
+                }
             }
         }
     }

@@ -1,24 +1,24 @@
 //! The data sheets of modelled drives, and the parameters of their models.
 
 use crate::text::{self, clean};
-use crate::view::{Section, ratings};
+use crate::view::{Rating, Reached, Section, drive_ids, ratings};
 use flashlab_spec::DriveProfile;
 use maud::{Markup, html};
 
-/// Rated figures with what was reached beside them.
+/// Rated figures with what was reached beside them: a list for one drive, a column a drive for several.
 pub(super) fn spec_sheets(profiles: &[DriveProfile], sections: &[Section<'_>]) -> Markup {
     html! {
         @if !profiles.is_empty() {
             section id="sheet" {
                 h2 { "Spec sheet" }
-                @for profile in profiles { (spec_sheet(profile, sections)) }
+                @if let [one] = profiles { (spec_sheet(one, sections)) } @else { (side_by_side(profiles, sections)) }
             }
         }
     }
 }
 
 fn spec_sheet(profile: &DriveProfile, sections: &[Section<'_>]) -> Markup {
-    let rows = ratings(profile, sections);
+    let rows: Vec<Rating> = ratings(profile, sections).into_iter().filter(|row| row.rated.is_some()).collect();
     html! {
         h3 { (clean(&format!("{} {}", profile.vendor, profile.model))) " " small { (clean(&profile.id)) } }
         p { (clean(&profile.nand_type)) " flash, " (profile.parameters.capacity.user.value.si()) ". "
@@ -26,16 +26,72 @@ fn spec_sheet(profile: &DriveProfile, sections: &[Section<'_>]) -> Markup {
         @if rows.is_empty() {
             p { "The profile carries no data sheet." }
         } @else {
-            div.scroll { table {
+            div.scroll { table.stack {
                 thead { tr { th { "" } th { "Rated" } th { "Reached in this report" } } }
                 tbody { @for row in &rows { tr {
-                    th scope="row" { (clean(&row.what)) }
-                    td { (clean(&row.rated)) }
-                    td { (clean(row.ours.as_deref().unwrap_or(text::NONE))) }
+                    th scope="row" { (row.what) }
+                    td data-label="Rated" { (clean(row.rated.as_deref().unwrap_or(text::NONE))) }
+                    td data-label="Reached" { (clean(&row.ours.as_ref().map_or_else(|| text::NONE.to_owned(), reached))) }
                 } } }
             } }
         }
         @if !profile.rated.source.is_empty() { p.source { "Sheet: " (clean(&profile.rated.source)) } }
+    }
+}
+
+fn reached(ours: &Reached) -> String {
+    format!("{} ({}; {})", ours.figure, ours.origin, ours.place)
+}
+
+fn side_by_side(profiles: &[DriveProfile], sections: &[Section<'_>]) -> Markup {
+    let drives = drive_ids(sections);
+    let rank = |id: &str| drives.iter().find(|(_, known)| *known == id).map(|(rank, _)| *rank);
+    let columns: Vec<(&DriveProfile, Option<usize>, Vec<Rating>)> =
+        profiles.iter().map(|p| (p, rank(&p.id), ratings(p, sections))).collect();
+    let fixed: [(&str, fn(&DriveProfile) -> String); 4] = [
+        ("Drive", |p| format!("{} {}", p.vendor, p.model)),
+        ("Capacity", |p| p.parameters.capacity.user.value.si()),
+        ("Flash", |p| p.nand_type.clone()),
+        ("Profile", |p| p.status.clone()),
+    ];
+    let lines = columns.first().map_or(0, |(_, _, ratings)| ratings.len());
+    html! {
+        p { "Rated figures from the data sheets; beneath them the best figure of this report, whose place and state show when it is pointed at. " (text::NONE) ": the sheet does not say." }
+        div.scroll { table.stack.sheet {
+            thead { tr {
+                th { "" }
+                @for (profile, rank, _) in &columns { th data-drive=[rank] { (clean(&profile.id)) } }
+            } }
+            tbody {
+                @for (name, value) in fixed { tr {
+                    th scope="row" { (name) }
+                    @for (profile, rank, _) in &columns {
+                        td data-drive=[rank] data-label=(clean(&profile.id)) { (clean(&value(profile))) }
+                    }
+                } }
+                @for line in (0..lines).filter(|n| columns.iter().any(|(_, _, ratings)| ratings[*n].rated.is_some())) { tr {
+                    th scope="row" { (columns[0].2[line].what) }
+                    @for (profile, rank, ratings) in &columns {
+                        td data-drive=[rank] data-label=(clean(&profile.id)) { div { (rated_beside_reached(&ratings[line])) } }
+                    }
+                } }
+            }
+        } }
+        details {
+            summary { "Where the sheets were read" }
+            ul { @for (profile, _, _) in &columns {
+                @if !profile.rated.source.is_empty() { li { b { (clean(&profile.id)) } ": " (clean(&profile.rated.source)) } }
+            } }
+        }
+    }
+}
+
+fn rated_beside_reached(rating: &Rating) -> Markup {
+    html! {
+        (clean(rating.rated.as_deref().unwrap_or(text::NONE)))
+        @if let Some(ours) = &rating.ours {
+            br; small title=(clean(&ours.place)) { (ours.origin) " " (clean(&ours.figure)) }
+        }
     }
 }
 
@@ -51,19 +107,29 @@ pub(super) fn parameters(profiles: &[DriveProfile]) -> Markup {
                     "fitted to results, “assumed” is plausible for the class of drive and no more."
                 }
                 @for profile in profiles {
-                    h3 { (clean(&profile.id)) }
-                    div.scroll { table {
-                        thead { tr { @for name in ["Parameter", "Value", "Source", "Acts on", "Why"] { th { (name) } } } }
-                        tbody { @for row in profile.parameter_rows() { tr {
-                            th scope="row" { code { (row.key) } }
-                            td.number { (row.value) }
-                            td { (row.source.word()) }
-                            td { (row.acts) }
-                            td.prose { (clean(&row.note)) }
-                        } } }
-                    } }
+                    @if profiles.len() > 1 {
+                        details { summary { (clean(&profile.id)) ": " (clean(&profile.status)) } (parameter_table(profile)) }
+                    } @else {
+                        h3 { (clean(&profile.id)) }
+                        (parameter_table(profile))
+                    }
                 }
             }
         }
+    }
+}
+
+fn parameter_table(profile: &DriveProfile) -> Markup {
+    html! {
+        div.scroll { table.stack {
+            thead { tr { @for name in ["Parameter", "Value", "Source", "Acts on", "Why"] { th { (name) } } } }
+            tbody { @for row in profile.parameter_rows() { tr {
+                th scope="row" { code { (row.key) } }
+                td.number data-label="Value" { (row.value) }
+                td data-label="Source" { (row.source.word()) }
+                td data-label="Acts on" { (row.acts) }
+                td.prose data-label="Why" { (clean(&row.note)) }
+            } } }
+        } }
     }
 }

@@ -1,180 +1,154 @@
-//! One workload: its charts, and beneath them every point with every figure.
+//! The workloads: what state they belong to, their charts, and beneath them their tables.
 
+use super::points::{side_by_side, table};
 use super::{Page, anchor};
-use crate::text::{self, clean};
-use crate::view::{self, Section, Series, curves, rounds_chart, time_charts};
-use flashlab_analysis::in_flight_by_little;
-use flashlab_samples::{Metric, MetricName, PointResult};
+use crate::text::clean;
+use crate::view::{
+    self, Rate, Section, WindowRow, bars, curves, passes_chart, rounds_chart, singles_chart, time_charts, window_rows,
+};
 use maud::{Markup, html};
 
-/// The section of a workload.
-pub(super) fn workload(page: &mut Page, section: &Section<'_>, index: usize) -> Markup {
-    page.anchor = anchor(index);
-    let mut charts = Vec::new();
-    if !section.prepares {
-        charts.extend(time_charts(section));
-        charts.extend(curves(section));
-        charts.extend(rounds_chart(section));
+/// The suites that answer something, in the order in which they ran.
+pub(super) fn suites<'a>(sections: &[Section<'a>]) -> Vec<&'a str> {
+    let mut out = Vec::new();
+    for section in sections.iter().filter(|s| !s.prepares) {
+        if !out.contains(&section.suite) {
+            out.push(section.suite);
+        }
     }
+    out
+}
+
+/// All that answer something, under the heading of their suite where there are several.
+pub(super) fn workloads(page: &mut Page, sections: &[Section<'_>]) -> Markup {
+    let suites = suites(sections);
+    html! {
+        @for suite in &suites {
+            @let here: Vec<(usize, &Section<'_>)> =
+                sections.iter().enumerate().filter(|(_, s)| !s.prepares && s.suite == *suite).collect();
+            @if suites.len() > 1 {
+                section id={ "suite-" (clean(suite)) } {
+                    h2 { "Suite " (clean(suite)) @if let Some(title) = title(&here) { ": " (clean(title)) } }
+                }
+            }
+            @for (index, section) in here { (workload(page, section, index, suites.len() > 1)) }
+        }
+    }
+}
+
+fn title<'a>(sections: &[(usize, &Section<'a>)]) -> Option<&'a str> {
+    sections.first().and_then(|(_, s)| s.series.first()).map(|series| series.run.suite.title.as_str())
+}
+
+/// What the fills did that only make a state.
+pub(super) fn preparation(page: &mut Page, sections: &[Section<'_>]) -> Markup {
+    let here: Vec<(usize, &Section<'_>)> = sections.iter().enumerate().filter(|(_, s)| s.prepares).collect();
+    html! {
+        @if !here.is_empty() {
+            section id="preparation" {
+                h2 { "Preparation" }
+                p { "The fills that bring a drive into the state of a test. They are there for the state that they leave." }
+                @for (index, section) in here {
+                    details open[sections.len() <= OPEN_MAX] id=(anchor(index)) {
+                        summary { (clean(section.workload)) " of suite " (clean(section.suite)) }
+                        ({ page.anchor = anchor(index); table(page, section) })
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Fills of a page with more sections than this are folded away.
+const OPEN_MAX: usize = 12;
+
+/// The section of a workload.
+fn workload(page: &mut Page, section: &Section<'_>, index: usize, under_a_suite: bool) -> Markup {
+    page.anchor = anchor(index);
     html! {
         section id=(page.anchor) {
-            h2 {
-                (clean(section.workload)) " "
-                small { "suite " (clean(section.suite)) @if section.prepares { ", preparation" } }
+            @if under_a_suite {
+                h3.workload { (clean(section.workload)) }
+            } @else {
+                h2 { (clean(section.workload)) " " small { "suite " (clean(section.suite)) } }
             }
             p {
                 @for origin in view::origins(section.all_points()) { (super::head::badge(origin)) " " }
                 (view::state_sentence(section.judged_points()))
-                @for fills in view::fills(section.judged_points()) { ", " (fills) }
+                @for fills in view::fills(section.judged_points()) { "; " (fills) }
                 "."
             }
-            @for series in &section.series { (verdict(section, series)) }
-            (page.charts(&charts))
+            (verdicts(section))
+            (page.charts(&charts(section)))
+            (published_peaks(section))
+            (side_by_side(section))
             (table(page, section))
         }
     }
 }
 
-fn verdict(section: &Section<'_>, series: &Series<'_>) -> Markup {
+fn charts(section: &Section<'_>) -> Vec<crate::chart::Chart> {
+    let mut out = Vec::new();
+    if section.is_checkpoints() {
+        out.extend(singles_chart(section));
+        out.extend(passes_chart(section));
+        return out;
+    }
+    out.extend(bars(section));
+    // With several drives, the seconds of each single point would be charts of their own.
+    if section.series.len() == 1 {
+        out.extend(time_charts(section));
+    }
+    out.extend(curves(section));
+    out.extend(rounds_chart(section));
+    out
+}
+
+/// A sentence for one drive, a table for several.
+fn verdicts(section: &Section<'_>) -> Markup {
     html! {
-        @if let Some(rounds) = &series.rounds {
-            p { @if section.series.len() > 1 { b { (clean(&series.label)) ": " } } (rounds.words(section.rate)) }
+        @if let [only] = section.series.as_slice() {
+            @if let Some(rounds) = &only.rounds { p { (rounds.words(section.rate)) } }
+        } @else {
+            @let rows = window_rows(section);
+            @if !rows.is_empty() { (window_table(section, &rows)) }
         }
     }
 }
 
-/// Which columns a table has: those that at least one of its points fills.
-struct Columns {
-    drive: bool,
-    depth: bool,
-    threads: bool,
-    pass: Option<&'static str>,
-    metrics: Vec<MetricName>,
-    interval: bool,
-    in_flight: bool,
-    notes: bool,
-}
-
-impl Columns {
-    fn of(section: &Section<'_>) -> Self {
-        let any = |has: &dyn Fn(&PointResult) -> bool| section.all_points().any(has);
-        let rounds = section.series.iter().any(|s| s.rounds.is_some());
-        let interval = |p: &PointResult| text::metric(p, MetricName::LatMean).is_some_and(|m| m.interval.is_some());
-        Columns {
-            drive: section.series.len() > 1,
-            depth: any(&|p| p.at.iodepth.is_some() || p.at.numjobs.is_some()),
-            threads: any(&|p| p.at.threads.is_some()),
-            pass: any(&|p| p.at.pass.is_some()).then_some(if rounds { "Round" } else { "Pass" }),
-            metrics: MetricName::ALL.into_iter().filter(|name| any(&|p| p.value(*name).is_some())).collect(),
-            interval: any(&interval),
-            in_flight: any(&|p| p.job.as_ref().is_some_and(|job| job.in_flight_mean.is_some())),
-            notes: any(&|p| !p.remarks.is_empty()),
-        }
-    }
-}
-
-fn table(page: &mut Page, section: &Section<'_>) -> Markup {
-    let columns = Columns::of(section);
-    let numbers = page.notes.numbers(section.all_points().flat_map(|p| &p.remarks));
+fn window_table(section: &Section<'_>, rows: &[WindowRow]) -> Markup {
+    let printed = rows.iter().any(|r| r.published != crate::text::NONE);
     html! {
-        div.scroll { table.points {
+        div.scroll { table.stack {
             thead { tr {
-                @if columns.drive { th { "Drive" } }
-                @if columns.depth { th.number { "iodepth" } th.number { "numjobs" } th.number { "outstanding" } }
-                @if columns.threads { th.number { "threads" } }
-                @if let Some(name) = columns.pass { th.number { (name) } }
-                @for name in &columns.metrics { th.number { (heading(*name)) } }
-                @if columns.interval { th.number title="half width of the 95 % interval of the mean latency" { "mean ±" } }
-                @if columns.in_flight { th.number title="integrated over time, and by Little's law from rate and latency" { "In flight (Little)" } }
-                th.number { "I/Os" }
-                th { "State" }
-                @if columns.notes { th { "Notes" } }
+                th { "Drive" } th { "Rounds" } th { "Window" }
+                th.number.wrap { (section.rate.title()) " over the window" @if section.rate == Rate::Bandwidth { " (MB/s)" } }
+                th { "95 % interval" }
+                @if printed { th.number { "Published" } }
+                th.number { "Range" } th.number.wrap { "Fitted line moves" } th { "Verdict" } th { "State" }
             } }
-            tbody {
-                @for series in &section.series {
-                    @for point in series.all_points() { (row(page, &columns, series, point)) }
-                }
-            }
+            tbody { @for row in rows { tr data-drive=(row.rank) {
+                th scope="row" { (clean(&row.label)) }
+                td data-label="Rounds" { (row.rounds) }
+                td data-label="Window" { (row.window) }
+                td.number.figure data-label=(section.rate.title()) { (row.rate) }
+                td data-label="95 % interval" { (row.interval) }
+                @if printed { td.number data-label="Published" { (row.published) } }
+                td.number data-label="Range" { (row.range) }
+                td.number data-label="Fitted line moves" { (row.movement) }
+                td data-label="Verdict" { (row.verdict) }
+                td data-label="State" { (row.state) }
+            } } }
         } }
-        @if !numbers.is_empty() {
-            ol.notes {
-                @for (number, note) in page.notes.all().filter(|(n, _)| numbers.contains(n)) {
-                    li id={ (page.anchor) "-note-" (number) } value=(number) { (clean(note)) }
-                }
-            }
-        }
     }
 }
 
-/// Heading with the one unit of its column; latencies carry their unit in the cell.
-fn heading(name: MetricName) -> String {
-    match name {
-        MetricName::Bandwidth => "MB/s".into(),
-        MetricName::Iops => "IOPS".into(),
-        MetricName::WriteAmplification => "WA".into(),
-        other => text::label(other).into(),
-    }
-}
-
-/// A figure for the column of [`heading`].
-pub(crate) fn cell(metric: &Metric) -> String {
-    match metric.name {
-        MetricName::Bandwidth => text::plain(metric.value / text::rate_unit("MB/s")),
-        MetricName::Iops => text::plain(metric.value),
-        _ => text::figure(metric),
-    }
-}
-
-fn row(page: &mut Page, columns: &Columns, series: &Series<'_>, point: &PointResult) -> Markup {
-    let number = |value: Option<u64>| value.map_or_else(|| text::NONE.to_owned(), |v| v.to_string());
-    let at = &point.at;
-    let samples = point.metrics.iter().map(|m| m.samples).max().map_or_else(|| text::NONE.to_owned(), text::grouped);
+/// Published figures without a place in a chart.
+fn published_peaks(section: &Section<'_>) -> Markup {
+    let all = view::peaks(section);
     html! {
-        tr {
-            @if columns.drive { th scope="row" { (clean(&series.label)) } }
-            @if columns.depth {
-                td.number { (number(at.iodepth.map(u64::from))) }
-                td.number { (number(at.numjobs.map(u64::from))) }
-                td.number { (number(view::outstanding(at))) }
-            }
-            @if columns.threads { td.number { (number(at.threads.map(u64::from))) } }
-            @if columns.pass.is_some() {
-                td.number {
-                    @if series.rounds.is_some() && at.pass.is_none() { "window" }
-                    @else { (number(at.pass.map(u64::from))) }
-                }
-            }
-            @for name in &columns.metrics {
-                @match text::metric(point, *name) {
-                    Some(metric) => td.number title=(text::exact(metric)) { (cell(metric)) },
-                    None => td.number title="not measured" { (text::NONE) },
-                }
-            }
-            @if columns.interval { td.number { (interval(point)) } }
-            @if columns.in_flight { td.number { (in_flight(point)) } }
-            td.number { (samples) }
-            td title=(text::state(&point.state)) { (point.state.condition.word()) }
-            @if columns.notes { td { (marks(page, point)) } }
+        @if !all.is_empty() {
+            p.source { "Published without a place in the chart: " (clean(&all.join("; "))) "." }
         }
     }
-}
-
-fn marks(page: &mut Page, point: &PointResult) -> Markup {
-    let numbers = page.notes.numbers(&point.remarks);
-    html! { @for n in numbers { sup { a href={ "#" (page.anchor) "-note-" (n) } { (n) } } " " } }
-}
-
-/// Half width of the interval of the mean as a share of it.
-fn interval(point: &PointResult) -> String {
-    let share = text::metric(point, MetricName::LatMean)
-        .and_then(|m| m.interval.filter(|_| m.value > 0.0).map(|(low, high)| (high - low) / 2.0 / m.value));
-    share.map_or_else(|| text::NONE.to_owned(), text::percent)
-}
-
-/// Integrated and by Little's law.
-fn in_flight(point: &PointResult) -> String {
-    let Some(integrated) = point.job.as_ref().and_then(|job| job.in_flight_mean) else { return text::NONE.to_owned() };
-    let law = point.value(MetricName::Iops).zip(point.value(MetricName::LatMean));
-    let law = law.map(|(iops, mean)| format!(" ({})", text::plain(in_flight_by_little(iops, mean))));
-    format!("{}{}", text::plain(integrated), law.unwrap_or_default())
 }

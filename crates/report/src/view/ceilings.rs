@@ -1,6 +1,6 @@
 //! The data sheet beside what was reached.
 
-use super::{Section, Series, kind_of, outstanding};
+use super::{Kind, Section, Series, outstanding};
 use crate::text;
 use flashlab_samples::{MetricName, PointResult};
 use flashlab_spec::{DriveProfile, Rated, Rw};
@@ -9,15 +9,25 @@ use flashlab_units::{Bytes, Iops, Nanos};
 /// A line of the spec sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rating {
-    pub(crate) what: String,
-    /// As the sheet says.
-    pub(crate) rated: String,
-    /// The highest (or for latency the lowest) figure of this report with its place and state;
+    pub(crate) what: &'static str,
+    /// As the sheet says; `None` where it does not say.
+    pub(crate) rated: Option<String>,
     /// `None` where no workload of the report answers it.
-    pub(crate) ours: Option<String>,
+    pub(crate) ours: Option<Reached>,
 }
 
-/// What the sheet of `profile` says, nothing else; beside it what its runs in `sections` reached.
+/// The highest (or for latency the lowest) figure of this report.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reached {
+    pub(crate) figure: String,
+    /// Measured or modelled.
+    pub(crate) origin: &'static str,
+    /// Workload, place and state.
+    pub(crate) place: String,
+}
+
+/// Every line of a sheet, what the sheet of `profile` says there, and beside it what its runs in
+/// `sections` reached. All profiles have the same lines.
 pub(crate) fn ratings(profile: &DriveProfile, sections: &[Section<'_>]) -> Vec<Rating> {
     let mut out = performance(&profile.rated, &Runs { id: &profile.id, sections });
     out.extend(facts(&profile.rated));
@@ -35,23 +45,22 @@ impl<'a> Runs<'a> {
     fn series(&self, rw: Rw, bs: Option<Bytes>) -> impl Iterator<Item = (&'a Section<'a>, &'a Series<'a>)> {
         let id = self.id;
         let fits = move |section: &Section<'_>, series: &Series<'_>| {
-            series.run.provenance.target.id == id
-                && kind_of(&series.run.suite, section.workload)
-                    .is_some_and(|k| k.rw == rw && bs.is_none_or(|b| b == k.bs))
+            let answers = |k: Kind| k.rw == rw && bs.is_none_or(|b| b == k.bs) && !section.is_checkpoints();
+            series.run.provenance.target.id == id && series.kind.is_some_and(answers)
         };
         self.sections.iter().flat_map(move |section| {
             section.series.iter().filter(move |series| fits(section, series)).map(move |series| (section, series))
         })
     }
 
-    fn highest(&self, rw: Rw, bs: Option<Bytes>, name: MetricName) -> Option<String> {
+    fn highest(&self, rw: Rw, bs: Option<Bytes>, name: MetricName) -> Option<Reached> {
         let all = self.series(rw, bs).filter_map(|(section, series)| Some((section, series.best(name)?)));
         let (section, point) = all.max_by(|a, b| compare(a.1, b.1, name))?;
         words(section, point, name)
     }
 
     /// At one outstanding I/O, as data sheets rate latency.
-    fn lowest_latency(&self, rw: Rw) -> Option<String> {
+    fn lowest_latency(&self, rw: Rw) -> Option<Reached> {
         let alone = |p: &&&PointResult| outstanding(&p.at) == Some(1);
         let all = self
             .series(rw, None)
@@ -67,42 +76,44 @@ fn compare(a: &PointResult, b: &PointResult, name: MetricName) -> std::cmp::Orde
     value(a).total_cmp(&value(b))
 }
 
-fn words(section: &Section<'_>, point: &PointResult, name: MetricName) -> Option<String> {
+fn words(section: &Section<'_>, point: &PointResult, name: MetricName) -> Option<Reached> {
     let figure = text::figure(text::metric(point, name)?);
-    let (origin, state) = (point.origin.word(), point.state.condition.word());
-    Some(format!("{figure} ({origin}; {} {}, {state})", section.workload, text::short_place(&point.at)))
+    let place = format!("{} {}, {}", section.workload, text::short_place(&point.at), point.state.condition.word());
+    Some(Reached { figure, origin: point.origin.word(), place })
 }
 
 fn performance(rated: &Rated, runs: &Runs<'_>) -> Vec<Rating> {
-    let mut out = Vec::new();
-    let mut add = |what: String, rated: Option<String>, ours: &dyn Fn() -> Option<String>| {
-        out.extend(rated.map(|rated| Rating { what, rated, ours: ours() }));
-    };
-    let block = |bs: Option<Bytes>| bs.map(|bs| format!(", {bs}")).unwrap_or_default();
-    let iops = |n: Option<u64>| n.map(|n| Iops(n as f64).to_string());
-    let time = |t: Option<Nanos>| t.map(|t| t.to_string());
     let (read_bs, write_bs) = (rated.random_read_block, rated.random_write_block);
-    add("Sequential read".into(), rated.sequential_read.map(|r| r.si()), &|| {
-        runs.highest(Rw::Read, None, MetricName::Bandwidth)
-    });
-    add("Sequential write".into(), rated.sequential_write.map(|r| r.si()), &|| {
-        runs.highest(Rw::Write, None, MetricName::Bandwidth)
-    });
-    add(format!("Random read{}", block(read_bs)), iops(rated.random_read_iops), &|| {
-        runs.highest(Rw::RandRead, read_bs, MetricName::Iops)
-    });
-    add(format!("Random write{}", block(write_bs)), iops(rated.random_write_iops), &|| {
-        runs.highest(Rw::RandWrite, write_bs, MetricName::Iops)
-    });
-    for (what, rated, rw) in [
-        ("Random read latency", rated.latency_random_read, Rw::RandRead),
-        ("Random write latency", rated.latency_random_write, Rw::RandWrite),
-        ("Sequential read latency", rated.latency_sequential_read, Rw::Read),
-        ("Sequential write latency", rated.latency_sequential_write, Rw::Write),
-    ] {
-        add(what.into(), time(rated), &|| runs.lowest_latency(rw));
-    }
-    out
+    let at = |bs: Option<Bytes>| bs.map(|bs| format!(" at {bs}")).unwrap_or_default();
+    let iops = |n: Option<u64>, bs: Option<Bytes>| n.map(|n| format!("{}{}", Iops(n as f64), at(bs)));
+    let time = |t: Option<Nanos>| t.map(|t| t.to_string());
+    let line = |what, rated: Option<String>, ours| Rating { what, rated, ours };
+    vec![
+        line(
+            "Sequential read",
+            rated.sequential_read.map(|r| r.si()),
+            runs.highest(Rw::Read, None, MetricName::Bandwidth),
+        ),
+        line(
+            "Sequential write",
+            rated.sequential_write.map(|r| r.si()),
+            runs.highest(Rw::Write, None, MetricName::Bandwidth),
+        ),
+        line(
+            "Random read",
+            iops(rated.random_read_iops, read_bs),
+            runs.highest(Rw::RandRead, read_bs, MetricName::Iops).filter(|_| rated.random_read_iops.is_some()),
+        ),
+        line(
+            "Random write",
+            iops(rated.random_write_iops, write_bs),
+            runs.highest(Rw::RandWrite, write_bs, MetricName::Iops).filter(|_| rated.random_write_iops.is_some()),
+        ),
+        line("Random read latency", time(rated.latency_random_read), runs.lowest_latency(Rw::RandRead)),
+        line("Random write latency", time(rated.latency_random_write), runs.lowest_latency(Rw::RandWrite)),
+        line("Sequential read latency", time(rated.latency_sequential_read), runs.lowest_latency(Rw::Read)),
+        line("Sequential write latency", time(rated.latency_sequential_write), runs.lowest_latency(Rw::Write)),
+    ]
 }
 
 /// Figures that no workload answers.
@@ -131,6 +142,6 @@ fn facts(rated: &Rated) -> Vec<Rating> {
         ("Form factors", forms),
     ]
     .into_iter()
-    .filter_map(|(what, rated)| Some(Rating { what: what.into(), rated: rated?, ours: None }))
+    .map(|(what, rated)| Rating { what, rated, ours: None })
     .collect()
 }

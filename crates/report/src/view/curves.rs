@@ -1,12 +1,13 @@
-//! The charts of a sweep: rate and latency over outstanding I/Os, latency over rate, and how many
-//! I/Os took longer.
+//! The charts of a sweep: rate and latency over outstanding I/Os, and latency over rate.
 //!
 //! One run shows its own structure (a line a numjobs, a line a percentile); several runs show a line
 //! each, so that seven drives stay seven lines.
 
-use super::{Rate, Section, Series, hover, outstanding, tag};
-use crate::chart::{Axis, Chart, Line, Mark};
+use super::exceedance::exceedance;
+use super::{Procedure, Rate, Section, Series, hover_beside_published, outstanding, published, tag};
+use crate::chart::{Axis, Chart, Line, Look, Mark};
 use crate::text;
+use flashlab_analysis::PublishedPoint;
 use flashlab_samples::{MetricName, PointResult};
 use flashlab_units::Nanos;
 
@@ -22,11 +23,8 @@ const SHOWN: [MetricName; 7] = [
 ];
 /// The percentiles drawn as lines where one run is shown.
 const DRAWN: [MetricName; 3] = [MetricName::LatP50, MetricName::LatP99, MetricName::LatP999];
-/// Two marks of an exceedance line are at least this far apart in latency or share, which no screen
-/// resolves; bounds the size of the page at some 100 marks a line.
-const EXCEEDANCE_STEP: f64 = 1.1;
-/// Fewer marks than this is a latency that hardly varies: the percentiles in the table say it all.
-const EXCEEDANCE_MARKS_MIN: usize = 5;
+/// Published latencies are means.
+const MEAN: MetricName = MetricName::LatMean;
 
 /// A unit and its size, chosen so that the numbers of an axis are short.
 pub(super) struct Scale {
@@ -58,12 +56,19 @@ impl Scale {
 
 /// All charts of a section that have more than one point a line.
 pub(crate) fn curves(section: &Section<'_>) -> Vec<Chart> {
-    let all = [rate_chart(section), latency_chart(section), latency_by_rate(section), exceedance(section)];
+    let mean = only(section).is_none() || section.series.iter().any(|s| s.published.iter().any(|p| p.metric == MEAN));
+    let all = [
+        Some(rate_chart(section)),
+        mean.then(|| mean_chart(section)),
+        Some(latency_chart(section)),
+        Some(latency_by_rate(section)),
+        exceedance(section),
+    ];
     all.into_iter().flatten().filter(Chart::has_a_line).collect()
 }
 
 /// The one series of a section, where it has one.
-fn only<'a, 'b>(section: &'b Section<'a>) -> Option<&'b Series<'a>> {
+pub(super) fn only<'a, 'b>(section: &'b Section<'a>) -> Option<&'b Series<'a>> {
     match section.series.as_slice() {
         [one] => Some(one),
         _ => None,
@@ -74,8 +79,17 @@ fn points<'a>(section: &Section<'a>) -> Vec<&'a PointResult> {
     section.series.iter().flat_map(|s| s.points.iter().copied()).collect()
 }
 
-fn outstanding_axis(points: &[&PointResult]) -> Axis {
-    Axis::powers_of_two("Outstanding I/Os (count)", points.iter().filter_map(|p| outstanding(&p.at)))
+fn is_threads(section: &Section<'_>) -> bool {
+    section.kind.is_some_and(|kind| kind.procedure == Procedure::Threads)
+}
+
+fn load_word(section: &Section<'_>) -> &'static str {
+    if is_threads(section) { "threads" } else { "outstanding I/Os" }
+}
+
+fn load_axis(section: &Section<'_>, points: &[&PointResult]) -> Axis {
+    let title = if is_threads(section) { "Threads (count, log scale)" } else { "Outstanding I/Os (count, log scale)" };
+    Axis::powers_of_two(title, points.iter().filter_map(|p| outstanding(&p.at)))
 }
 
 fn rate_scale(section: &Section<'_>, points: &[&PointResult]) -> Scale {
@@ -83,59 +97,103 @@ fn rate_scale(section: &Section<'_>, points: &[&PointResult]) -> Scale {
     Scale::of_rate(section.rate, values.fold(0.0, f64::max))
 }
 
-fn latency_axis(points: &[&PointResult], names: &[MetricName]) -> (Axis, Scale) {
+fn latency_axis(what: &str, points: &[&PointResult], names: &[MetricName]) -> (Axis, Scale) {
     let values: Vec<f64> = points.iter().flat_map(|p| names.iter().filter_map(|n| p.value(*n))).collect();
     let scale = Scale::of_latency(values.iter().copied().fold(f64::INFINITY, f64::min));
-    let axis = Axis::decades("Latency", scale.unit, values.iter().map(|v| v / scale.factor));
+    let axis = Axis::decades(what, scale.unit, values.iter().map(|v| v / scale.factor));
     (axis, scale)
 }
 
-/// Rate over outstanding I/Os.
-fn rate_chart(section: &Section<'_>) -> Option<Chart> {
-    let all = points(section);
-    let scale = rate_scale(section, &all);
-    let mark = |label: &str, outstanding: u64, point: &PointResult| {
-        let y = point.value(section.rate.metric())? / scale.factor;
-        Some(Mark { x: outstanding as f64, y, hover: hover(label, point, &SHOWN) })
+/// The figure `name` over the load, in units of `factor`: several drives get a line each through the
+/// combinations with the highest rate, the others as faint marks; one drive a line a numjobs. Hollow
+/// marks where a review printed the figure.
+fn over_load(section: &Section<'_>, name: MetricName, factor: f64) -> Vec<Line> {
+    let mark = |series: &Series<'_>, point: &PointResult| {
+        let (x, y) = (outstanding(&point.at)? as f64, point.value(name)? / factor);
+        Some(Mark { x, y, hover: hover_beside_published(series, point, name, &SHOWN) })
     };
-    let (lines, caption) = match only(section) {
-        Some(series) => {
-            let mut groups: Vec<Option<u32>> = series.points.iter().map(|p| p.at.numjobs).collect();
-            groups.sort_unstable();
-            groups.dedup();
-            let line = |(colour, jobs): (usize, Option<u32>)| {
-                let members = series.points.iter().filter(|p| p.at.numjobs == jobs);
-                let mut marks: Vec<Mark> =
-                    members.filter_map(|p| mark(&series.label, outstanding(&p.at)?, p)).collect();
-                marks.sort_by(|a, b| a.x.total_cmp(&b.x));
-                Line::new(jobs.map_or(series.label.clone(), |n| format!("numjobs {n}")), colour, marks)
-            };
-            (
-                groups.into_iter().enumerate().map(line).collect(),
-                "One line a numjobs; outstanding is iodepth × numjobs.".to_owned(),
-            )
+    if let Some(series) = only(section) {
+        return by_numjobs(series, name, factor, &mark);
+    }
+    let mut lines = Vec::new();
+    for series in &section.series {
+        let frontier = series.by_outstanding(section.rate);
+        let on_line = |p: &PointResult| frontier.iter().any(|(_, q)| std::ptr::eq(*q, p));
+        let marks = frontier.iter().filter_map(|(_, p)| mark(series, p)).collect();
+        let others: Vec<Mark> = series.points.iter().filter(|p| !on_line(p)).filter_map(|p| mark(series, p)).collect();
+        lines.push(Line::new(series.label.clone(), series.rank, marks).of_drive(series.rank));
+        if !others.is_empty() {
+            let faint = Line::new(series.label.clone(), series.rank, others).look(Look::Faint);
+            lines.push(faint.of_drive(series.rank));
         }
-        None => {
-            let line = |series: &Series<'_>| {
-                let frontier = series.by_outstanding(section.rate);
-                let marks = frontier.into_iter().filter_map(|(o, p)| mark(&series.label, o, p)).collect();
-                Line::new(series.label.clone(), series.rank, marks)
-            };
-            (section.series.iter().map(line).collect(), BEST_COMBINATION.to_owned())
-        }
-    };
-    Some(Chart {
-        title: format!("{} over outstanding I/Os", section.rate.title()),
-        caption,
-        tag: tag(all.iter().copied()),
-        x: outstanding_axis(&all),
-        y: Axis::linear(format!("{} ({})", section.rate.title(), scale.unit)),
-        lines,
-        bands: vec![],
-    })
+        let printed = published::line(series, name, factor, &published::outstanding_of);
+        lines.extend(printed.map(|line| line.of_drive(series.rank)));
+    }
+    lines
 }
 
-const BEST_COMBINATION: &str =
+fn by_numjobs(
+    series: &Series<'_>,
+    name: MetricName,
+    factor: f64,
+    mark: &dyn Fn(&Series<'_>, &PointResult) -> Option<Mark>,
+) -> Vec<Line> {
+    let mut groups: Vec<Option<u32>> = series.points.iter().map(|p| p.at.numjobs).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let mut lines = Vec::new();
+    for (colour, jobs) in groups.into_iter().enumerate() {
+        let members = series.points.iter().filter(|p| p.at.numjobs == jobs);
+        let mut marks: Vec<Mark> = members.filter_map(|p| mark(series, p)).collect();
+        marks.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let label = jobs.map_or(series.label.clone(), |n| format!("numjobs {n}"));
+        lines.push(Line::new(label.clone(), colour, marks));
+        let here = |p: &PublishedPoint| published::outstanding_of(p).filter(|_| p.numjobs == jobs);
+        let printed = published::line(series, name, factor, &here);
+        lines.extend(printed.map(|line| Line { name: label, colour, ..line }));
+    }
+    lines
+}
+
+/// What was drawn how, under the chart.
+fn explanation(section: &Section<'_>, name: MetricName) -> String {
+    let grid = !is_threads(section);
+    let mut out = match (only(section).is_some(), grid) {
+        (true, true) => "One line a numjobs; outstanding is iodepth × numjobs.".to_owned(),
+        (false, true) => BEST_COMBINATION.to_owned(),
+        (_, false) => "Each thread has one I/O outstanding.".to_owned(),
+    };
+    let placed = |s: &Series<'_>| published::line(s, name, 1.0, &published::outstanding_of).is_some();
+    if section.series.iter().any(placed) {
+        out.push_str(" Hollow marks: published by reviews.");
+    }
+    out
+}
+
+/// Rate over outstanding I/Os.
+fn rate_chart(section: &Section<'_>) -> Chart {
+    let all = points(section);
+    let scale = rate_scale(section, &all);
+    let y = Axis::linear(format!("{} ({})", section.rate.title(), scale.unit));
+    let lines = over_load(section, section.rate.metric(), scale.factor);
+    let title = format!("{} over {}", section.rate.title(), load_word(section));
+    let tag = tag(all.iter().copied());
+    Chart::new(title, tag, load_axis(section, &all), y, lines).caption(explanation(section, section.rate.metric()))
+}
+
+/// Mean latency over outstanding I/Os, which is what reviews print.
+fn mean_chart(section: &Section<'_>) -> Chart {
+    let all = points(section);
+    let (y, scale) = latency_axis("Mean latency", &all, &[MEAN]);
+    let title = format!("Mean latency over {}", load_word(section));
+    let tag = tag(all.iter().copied());
+    let lines = over_load(section, MEAN, scale.factor);
+    Chart::new(title, tag, load_axis(section, &all), y, lines).caption(explanation(section, MEAN))
+}
+
+const BEST_COMBINATION: &str = "A line goes through the iodepth/numjobs with the highest rate where several have the same number \
+     outstanding; faint marks are the others.";
+const BEST_ONLY: &str =
     "Where several combinations have the same number of outstanding I/Os, the one with the highest rate is drawn.";
 
 /// A line of marks (x, percentile) over the frontier of a series.
@@ -148,7 +206,8 @@ fn latency_line(
 ) -> Vec<Mark> {
     let frontier = series.by_outstanding(section.rate);
     let mark = |(o, p): (u64, &PointResult)| {
-        Some(Mark { x: x(o, p)?, y: p.value(name)? / scale.factor, hover: hover(&series.label, p, &SHOWN) })
+        let y = p.value(name)? / scale.factor;
+        Some(Mark { x: x(o, p)?, y, hover: hover_beside_published(series, p, section.rate.metric(), &SHOWN) })
     };
     frontier.into_iter().filter_map(mark).collect()
 }
@@ -161,11 +220,13 @@ fn latency_lines(section: &Section<'_>, scale: &Scale, x: &dyn Fn(u64, &PointRes
             .enumerate()
             .map(|(i, name)| Line::new(text::label(*name), i, latency_line(section, series, *name, scale, x)))
             .collect(),
-        None => section
-            .series
-            .iter()
-            .map(|s| Line::new(s.label.clone(), s.rank, latency_line(section, s, MetricName::LatP99, scale, x)))
-            .collect(),
+        None => {
+            let line = |s: &Series<'_>| {
+                let marks = latency_line(section, s, MetricName::LatP99, scale, x);
+                Line::new(s.label.clone(), s.rank, marks).of_drive(s.rank)
+            };
+            section.series.iter().map(line).collect()
+        }
     }
 }
 
@@ -174,109 +235,24 @@ fn drawn(section: &Section<'_>) -> (&'static [MetricName], &'static str) {
 }
 
 /// Latency over outstanding I/Os.
-fn latency_chart(section: &Section<'_>) -> Option<Chart> {
+fn latency_chart(section: &Section<'_>) -> Chart {
     let all = points(section);
     let (names, title) = drawn(section);
-    let (y, scale) = latency_axis(&all, names);
-    Some(Chart {
-        title: format!("{title} over outstanding I/Os"),
-        caption: BEST_COMBINATION.to_owned(),
-        tag: tag(all.iter().copied()),
-        x: outstanding_axis(&all),
-        y,
-        lines: latency_lines(section, &scale, &|outstanding, _| Some(outstanding as f64)),
-        bands: vec![],
-    })
+    let (y, scale) = latency_axis("Latency", &all, names);
+    let lines = latency_lines(section, &scale, &|outstanding, _| Some(outstanding as f64));
+    let title = format!("{title} over {}", load_word(section));
+    let caption = if is_threads(section) { "" } else { BEST_ONLY };
+    Chart::new(title, tag(all.iter().copied()), load_axis(section, &all), y, lines).caption(caption)
 }
 
 /// What a latency costs in rate: flat until the drive saturates, then straight up.
-fn latency_by_rate(section: &Section<'_>) -> Option<Chart> {
+fn latency_by_rate(section: &Section<'_>) -> Chart {
     let all = points(section);
     let (names, title) = drawn(section);
-    let (y, scale) = latency_axis(&all, names);
+    let (y, scale) = latency_axis("Latency", &all, names);
     let rate = rate_scale(section, &all);
-    Some(Chart {
-        title: format!("{title} over {}", section.rate.word()),
-        caption: "From few outstanding I/Os to many. Where a line turns upwards, more load only waits longer.".into(),
-        tag: tag(all.iter().copied()),
-        x: Axis::linear(format!("{} ({})", section.rate.title(), rate.unit)),
-        y,
-        lines: latency_lines(section, &scale, &|_, p| Some(p.value(section.rate.metric())? / rate.factor)),
-        bands: vec![],
-    })
-}
-
-/// Share of the I/Os that took longer than a latency, for the lightest, a middle and the heaviest
-/// load of one run, or the heaviest load of each of several.
-fn exceedance(section: &Section<'_>) -> Option<Chart> {
-    let chosen: Vec<(String, usize, &PointResult)> = match only(section) {
-        Some(series) => {
-            let frontier: Vec<_> =
-                series.by_outstanding(section.rate).into_iter().filter(|(_, p)| p.job.is_some()).collect();
-            let mut picks = vec![0, frontier.len() / 2, frontier.len().saturating_sub(1)];
-            picks.dedup();
-            let picked = picks.into_iter().filter_map(|i| frontier.get(i)).enumerate();
-            picked.map(|(i, (_, p))| (text::place(&p.at), i, *p)).collect()
-        }
-        None => section
-            .series
-            .iter()
-            .filter_map(|s| {
-                let (_, heaviest) = s.by_outstanding(section.rate).into_iter().rfind(|(_, p)| p.job.is_some())?;
-                Some((format!("{}, {}", s.label, text::short_place(&heaviest.at)), s.rank, heaviest))
-            })
-            .collect(),
-    };
-    let drawn: Vec<_> = chosen
-        .into_iter()
-        .map(|(name, colour, point)| (name, colour, point, exceedance_of(point)))
-        .filter(|(_, _, _, marks)| marks.len() >= EXCEEDANCE_MARKS_MIN)
-        .collect();
-    let all = || drawn.iter().flat_map(|(_, _, _, marks)| marks);
-    let scale = Scale::of_latency(all().map(|(x, _)| *x).fold(f64::INFINITY, f64::min));
-    let lines = drawn.iter().map(|(name, colour, _, marks)| {
-        let mark = |(ns, share): &(f64, f64)| Mark {
-            x: ns / scale.factor,
-            y: share * 100.0,
-            hover: format!("{name}\n{} of the I/Os took longer than {}", share_words(*share), text::latency(*ns)),
-        };
-        let marks = marks.iter().map(mark).collect();
-        Line { markers: false, steps: true, ..Line::new(name.clone(), *colour, marks) }
-    });
-    Some(Chart {
-        title: "Share of I/Os that took longer".into(),
-        caption: "At 1 % a line crosses the 99th percentile, at 0.1 % the 99.9th; it ends at the longest latency."
-            .into(),
-        tag: tag(drawn.iter().map(|(_, _, point, _)| *point)),
-        x: Axis::decades("Latency", scale.unit, all().map(|(x, _)| x / scale.factor)),
-        y: Axis::decades("I/Os that took longer", "%", all().map(|(_, y)| y * 100.0)),
-        lines: lines.collect(),
-        bands: vec![],
-    })
-}
-
-/// (latency in ns, share of the I/Os beyond it), exact at the buckets' ends, thinned; from the
-/// shortest latency to the longest.
-fn exceedance_of(point: &PointResult) -> Vec<(f64, f64)> {
-    let Some(job) = &point.job else { return Vec::new() };
-    let sparse = job.latency().to_sparse();
-    let total = sparse.count();
-    let mut beyond = total;
-    let mut out: Vec<(f64, f64)> = vec![(sparse.min_ns as f64, 1.0)];
-    for (value, count) in &sparse.buckets {
-        beyond -= count;
-        let (x, y) = (*value as f64, beyond as f64 / total as f64);
-        let far = |(px, py): &(f64, f64)| x > px * EXCEEDANCE_STEP || y * EXCEEDANCE_STEP < *py;
-        if beyond > 0 && out.last().is_none_or(far) {
-            out.push((x, y));
-        }
-    }
-    let last_share = out.last().map_or(1.0, |(_, share)| *share);
-    out.push((sparse.max_ns as f64, last_share));
-    out
-}
-
-/// A share as percent with as many decimals as a rare event needs.
-fn share_words(share: f64) -> String {
-    if share >= 0.01 { text::percent(share) } else { format!("{:.2e} %", share * 100.0) }
+    let lines = latency_lines(section, &scale, &|_, p| Some(p.value(section.rate.metric())? / rate.factor));
+    let x = Axis::linear(format!("{} ({})", section.rate.title(), rate.unit));
+    Chart::new(format!("{title} over {}", section.rate.word()), tag(all.iter().copied()), x, y, lines)
+        .caption("From a light load to a heavy one. Where a line turns upwards, more load only waits longer.")
 }

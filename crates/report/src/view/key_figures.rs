@@ -1,6 +1,6 @@
 //! The answer in short: what each workload reached at best, and where.
 
-use super::{Rate, Section, Series};
+use super::{Procedure, Rate, Section, Series, pass_seconds};
 use crate::text;
 use flashlab_analysis::SteadyWindow;
 use flashlab_samples::{MetricName, Origin, PointResult};
@@ -13,8 +13,9 @@ pub(crate) struct KeyFigure {
     pub(crate) workload: String,
     /// The drive.
     pub(crate) label: String,
+    pub(crate) rank: usize,
     pub(crate) origin: Option<Origin>,
-    /// Highest rate, or the average over the window of steady state.
+    /// Highest rate, the average over the window of steady state, or the seconds of checkpoints.
     pub(crate) best: String,
     /// Where it was reached.
     pub(crate) at: String,
@@ -30,7 +31,9 @@ pub(crate) struct KeyFigure {
 
 /// One line a workload and run; fills that only prepare answer nothing.
 pub(crate) fn key_figures(sections: &[Section<'_>]) -> Vec<KeyFigure> {
-    let answers = sections.iter().filter(|section| !section.prepares);
+    // The single checkpoints are summed up by their passes.
+    let sums_up = |s: &&Section<'_>| !s.kind.is_some_and(|kind| kind.procedure == Procedure::Checkpoints);
+    let answers = sections.iter().filter(|section| !section.prepares).filter(sums_up);
     answers.flat_map(|section| section.series.iter().map(move |series| key_figure(section, series))).collect()
 }
 
@@ -45,6 +48,7 @@ fn key_figure(section: &Section<'_>, series: &Series<'_>) -> KeyFigure {
         suite: section.suite.to_owned(),
         workload: section.workload.to_owned(),
         label: series.label.clone(),
+        rank: series.rank,
         origin: series.all_points().next().map(|p| p.origin),
         best: shown(best, rate.metric()),
         at: best.map_or_else(|| text::NONE.to_owned(), |p| text::short_place(&p.at)),
@@ -56,6 +60,11 @@ fn key_figure(section: &Section<'_>, series: &Series<'_>) -> KeyFigure {
         state: best.map_or_else(|| text::NONE.to_owned(), |p| p.state.condition.word().to_owned()),
         verdict: None,
     };
+    let passes = pass_seconds(series);
+    if section.is_checkpoints() && !passes.is_empty() {
+        out.best = passes.iter().map(|s| text::number(MetricName::Seconds, *s)).collect::<Vec<_>>().join(", ");
+        out.at = format!("mean of a checkpoint, passes 1 to {}", passes.len());
+    }
     if let Some(rounds) = &series.rounds {
         out.verdict = Some(rounds.words(rate));
         let last = rounds.points.last().copied();

@@ -1,40 +1,42 @@
 //! What a report shows, computed and not yet laid out.
 //!
 //! A report is a list of sections, one a workload of a suite; a section holds one series for every
-//! run that has points there. One run gives one series a section, seven drives give seven, and
+//! run that has points there, with what reviews printed about it. One run gives one series a section, seven drives give seven, and
 //! nothing else changes: everything after this module takes a slice of series.
 
+mod bars;
 mod ceilings;
+mod checkpoint;
 mod curves;
+mod exceedance;
+mod fidelity;
 mod key_figures;
+mod kind;
+mod matrix;
 mod notes;
+mod published;
 mod space;
 mod steady;
 mod time;
 
-pub(crate) use ceilings::ratings;
+pub(crate) use bars::bars;
+pub(crate) use ceilings::{Rating, Reached, ratings};
+pub(crate) use checkpoint::{pass_seconds, passes_chart, singles_chart};
 pub(crate) use curves::curves;
+pub(crate) use fidelity::{Deviation, deviations, scatters};
 pub(crate) use key_figures::{KeyFigure, key_figures};
+pub(crate) use kind::{Kind, Procedure, kind_of};
+pub(crate) use matrix::{Matrix, matrix};
 pub(crate) use notes::Notes;
-pub(crate) use space::space_charts;
-pub(crate) use steady::{Rounds, rounds_chart};
+pub(crate) use published::{peaks, words_of_place as words_of_published_place};
+pub(crate) use space::{Space, space_charts};
+pub(crate) use steady::{Rounds, WindowRow, rounds_chart, window_rows};
 pub(crate) use time::time_charts;
 
 use crate::text;
-use flashlab_analysis::RunRecord;
+use flashlab_analysis::{PublishedPoint, RunRecord};
 use flashlab_samples::{Condition, Coordinates, Granted, MetricName, Origin, PointResult};
-use flashlab_spec::{Rw, SteadyRule, Suite, SuiteStep};
-use flashlab_units::Bytes;
-
-/// From this block size on a person asks for bytes a second, below it for operations a second.
-const BANDWIDTH_BLOCK_MIN: Bytes = Bytes::kib(64);
-
-/// Pattern and transfer size of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kind {
-    pub(crate) rw: Rw,
-    pub(crate) bs: Bytes,
-}
+use kind::{rate_of, rule_of};
 
 /// Which rate a workload is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +75,8 @@ pub(crate) struct Section<'a> {
     pub(crate) suite: &'a str,
     pub(crate) workload: &'a str,
     pub(crate) rate: Rate,
+    /// As the suite of its first run says.
+    pub(crate) kind: Option<Kind>,
     /// A fill that the suite runs for the state it leaves, not for its figures.
     pub(crate) prepares: bool,
     pub(crate) series: Vec<Series<'a>>,
@@ -84,12 +88,16 @@ pub(crate) struct Series<'a> {
     pub(crate) run: &'a RunRecord,
     /// The drive, with the run where two runs of one drive are shown together.
     pub(crate) label: String,
-    /// Position among all runs of the report, so that a drive keeps its colour.
+    /// Position of the label among those of the report, so that a drive keeps its colour.
     pub(crate) rank: usize,
+    /// As its own suite says.
+    pub(crate) kind: Option<Kind>,
     /// Points that stand for themselves, in the order in which they were taken.
     pub(crate) points: Vec<&'a PointResult>,
     /// Rounds on the way to steady state, where the workload has them.
     pub(crate) rounds: Option<Rounds<'a>>,
+    /// What reviews printed for this drive and workload; modelled drives only.
+    pub(crate) published: Vec<&'a PublishedPoint>,
 }
 
 impl<'a> Section<'a> {
@@ -174,22 +182,31 @@ pub(crate) fn outstanding(at: &Coordinates) -> Option<u64> {
 }
 
 /// All sections of `runs`, in the order in which their first points were taken, preparing ones last.
-pub(crate) fn sections(runs: &[RunRecord]) -> Vec<Section<'_>> {
+pub(crate) fn sections<'a>(runs: &'a [RunRecord], published: &'a [PublishedPoint]) -> Vec<Section<'a>> {
     let labels = labels(runs);
-    let mut out: Vec<Section<'_>> = Vec::new();
-    for (rank, run) in runs.iter().enumerate() {
+    let drives = distinct(labels.iter().cloned());
+    let mut out: Vec<Section<'a>> = Vec::new();
+    for (run, label) in runs.iter().zip(labels) {
+        let rank = drives.iter().position(|d| *d == label).unwrap_or_default();
         for point in run.points() {
             let (suite, workload) = (point.at.suite.as_str(), point.at.workload.as_str());
             let at = out.iter().position(|s| s.suite == suite && s.workload == workload).unwrap_or_else(|| {
                 let kind = kind_of(&run.suite, workload);
                 let prepares = kind.is_none() && workload.starts_with("fill-");
-                out.push(Section { suite, workload, rate: rate_of(kind, point), prepares, series: Vec::new() });
+                out.push(Section { suite, workload, rate: rate_of(kind, point), kind, prepares, series: Vec::new() });
                 out.len() - 1
             });
             let series = &mut out[at].series;
-            if series.last().is_none_or(|s| s.rank != rank) {
-                let rounds = rule_of(&run.suite, workload).map(Rounds::new);
-                series.push(Series { run, label: labels[rank].clone(), rank, points: Vec::new(), rounds });
+            if series.last().is_none_or(|s| !std::ptr::eq(s.run, run)) {
+                series.push(Series {
+                    run,
+                    label: label.clone(),
+                    rank,
+                    kind: kind_of(&run.suite, workload),
+                    points: Vec::new(),
+                    rounds: rule_of(&run.suite, workload).map(Rounds::new),
+                    published: published::of_run(run, workload, published),
+                });
             }
             if let Some(series) = series.last_mut() {
                 match &mut series.rounds {
@@ -203,6 +220,25 @@ pub(crate) fn sections(runs: &[RunRecord]) -> Vec<Section<'_>> {
     out
 }
 
+/// The drives of a report, each once, in the order of its runs; see [`labels`].
+pub(crate) fn drives(runs: &[RunRecord]) -> Vec<String> {
+    distinct(labels(runs))
+}
+
+/// The targets of `sections` by the number of their first label, each once.
+pub(crate) fn drive_ids<'a>(sections: &[Section<'a>]) -> Vec<(usize, &'a str)> {
+    let mut out: Vec<(usize, &str)> = Vec::new();
+    for series in sections.iter().flat_map(|s| &s.series) {
+        let id = series.run.provenance.target.id.as_str();
+        match out.iter_mut().find(|(_, known)| *known == id) {
+            Some((rank, _)) => *rank = series.rank.min(*rank),
+            None => out.push((series.rank, id)),
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
 /// A name for each run: the drive, with the run's number where the drive alone would not tell.
 pub(crate) fn labels(runs: &[RunRecord]) -> Vec<String> {
     let id = |run: &RunRecord| run.provenance.target.id.clone();
@@ -211,37 +247,6 @@ pub(crate) fn labels(runs: &[RunRecord]) -> Vec<String> {
         runs.iter().filter(same).count() > 1
     };
     runs.iter().map(|run| if twice(run) { format!("{} (run {})", id(run), run.id) } else { id(run) }).collect()
-}
-
-/// Pattern and transfer size of a workload, where the suite has it.
-pub(crate) fn kind_of(suite: &Suite, workload: &str) -> Option<Kind> {
-    suite.steps.iter().find_map(|step| match step {
-        SuiteStep::Sweep(s) if s.workload == workload => Some(Kind { rw: s.rw, bs: s.bs }),
-        SuiteStep::Steady(s) if s.workload == workload => Some(Kind { rw: s.rw, bs: s.bs }),
-        SuiteStep::Fill(f) if f.workload.as_deref() == Some(workload) => Some(Kind { rw: Rw::Write, bs: f.bs }),
-        _ => None,
-    })
-}
-
-/// The rule for steady state of a workload that is run in rounds.
-fn rule_of(suite: &Suite, workload: &str) -> Option<SteadyRule> {
-    suite.steps.iter().find_map(|step| match step {
-        SuiteStep::Steady(s) if s.workload == workload => Some(s.rule),
-        _ => None,
-    })
-}
-
-/// By the transfer size; where the suite does not tell it, by the bytes an operation moved.
-fn rate_of(kind: Option<Kind>, point: &PointResult) -> Rate {
-    let moved = || {
-        let (bytes, ios) = (point.value(MetricName::Bandwidth)?, point.value(MetricName::Iops)?);
-        (ios > 0.0).then(|| Bytes((bytes / ios).round() as u64))
-    };
-    let bandwidth = match kind {
-        Some(kind) => !kind.rw.is_random() || kind.bs >= BANDWIDTH_BLOCK_MIN,
-        None => moved().is_none_or(|bs| bs >= BANDWIDTH_BLOCK_MIN),
-    };
-    if bandwidth { Rate::Bandwidth } else { Rate::Iops }
 }
 
 /// The conditions that `points` belong to, each once.
@@ -269,11 +274,14 @@ fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     out
 }
 
-/// What is written on every chart: how the numbers came to be and in which state of the drive.
+/// What is written on every chart: how the numbers came to be, in which state of the drive, and the
+/// workload, so that a picture of it can stand alone.
 pub(crate) fn tag<'a>(points: impl IntoIterator<Item = &'a PointResult> + Clone) -> String {
     let origin: Vec<String> = origins(points.clone()).iter().map(|o| o.word().to_uppercase()).collect();
-    let state: Vec<&str> = conditions(points).iter().map(|c| c.word()).collect();
-    format!("{} · {}", origin.join(" + "), state.join(", "))
+    let state: Vec<&str> = conditions(points.clone()).iter().map(|c| c.word()).collect();
+    let workloads = distinct(points.into_iter().map(|p| p.at.workload.as_str()));
+    let workload = if let [one] = workloads.as_slice() { format!(" · {one}") } else { String::new() };
+    format!("{} · {}{workload}", origin.join(" + "), state.join(", "))
 }
 
 /// The states of `points` as sentences.
@@ -301,4 +309,21 @@ pub(crate) fn hover(label: &str, point: &PointResult, names: &[MetricName]) -> S
     }
     lines.push(format!("{}, {}", point.origin.word(), point.state.condition.word()));
     lines.join("\n")
+}
+
+/// [`hover`], and what a review printed for `name` at the same place.
+pub(crate) fn hover_beside_published(
+    series: &Series<'_>,
+    point: &PointResult,
+    name: MetricName,
+    names: &[MetricName],
+) -> String {
+    let mut out = hover(&series.label, point, names);
+    if let Some((printed, theirs)) = series.published_for(point, name)
+        && let Some(ours) = point.value(name)
+    {
+        let (what, error) = (text::number(name, theirs), text::signed_percent(ours / theirs - 1.0));
+        out.push_str(&format!("\npublished {what} ({} review); here {error}", printed.review));
+    }
+    out
 }

@@ -1,7 +1,7 @@
 //! Rounds on the way to steady state, and what the named rule says about them.
 
-use super::{Rate, Section, Series, hover, tag};
-use crate::chart::{Axis, Band, Chart, Line, Mark};
+use super::{Rate, Section, Series, hover, published, tag};
+use crate::chart::{Axis, Band, Chart, Line, Look, Mark};
 use crate::text::{self, percent};
 use crate::view::curves::Scale;
 use flashlab_analysis::{SteadyVerdict, SteadyWindow, judge_steady};
@@ -88,6 +88,7 @@ pub(crate) fn rounds_chart(section: &Section<'_>) -> Option<Chart> {
     let all = || with_rounds.iter().flat_map(|(_, rounds)| rounds.points.iter().copied());
     let most = all().filter_map(|p| p.value(section.rate.metric())).fold(0.0, f64::max);
     let scale = Scale::of_rate(section.rate, most);
+    let several = with_rounds.len() > 1;
     let mut lines = Vec::new();
     let mut bands = Vec::new();
     for (series, rounds) in &with_rounds {
@@ -95,9 +96,14 @@ pub(crate) fn rounds_chart(section: &Section<'_>) -> Option<Chart> {
             let y = p.value(section.rate.metric())? / scale.factor;
             Some(Mark { x: f64::from(p.at.pass?), y, hover: hover(&series.label, p, &SHOWN) })
         };
-        let name = if with_rounds.len() > 1 { series.label.clone() } else { "round".to_owned() };
-        lines.push(Line::new(name, series.rank, rounds.points.iter().filter_map(mark).collect()));
-        // Several drives' windows over each other could not be told apart: their lines are enough.
+        let name = if several { series.label.clone() } else { "round".to_owned() };
+        let line = Line::new(name.clone(), series.rank, rounds.points.iter().filter_map(mark).collect());
+        lines.push(if several { line.of_drive(series.rank) } else { line });
+        let rounds_max = all().filter_map(|p| p.at.pass).max().unwrap_or(1);
+        let printed = level(series, section.rate, scale.factor, rounds_max);
+        let printed = printed.map(|line| Line { name, ..line });
+        lines.extend(printed.map(|line| if several { line.of_drive(series.rank) } else { line }));
+        // Several drives' windows over each other could not be told apart: a table has them.
         if let ([_], Some(window)) = (with_rounds.as_slice(), rounds.window(section.rate)) {
             let (first, last) = (f64::from(window.first_round), f64::from(window.last_round));
             let y = window.average / scale.factor;
@@ -105,18 +111,83 @@ pub(crate) fn rounds_chart(section: &Section<'_>) -> Option<Chart> {
             bands.push(Band { x: (first - 0.5, last + 0.5), y: (y * (1.0 - half), y * (1.0 + half)) });
             let hover = format!("average of rounds {first} to {last}\n{} {}", text::plain(y), scale.unit);
             let marks = [first - 0.5, last + 0.5].map(|x| Mark { x, y, hover: hover.clone() }).to_vec();
-            lines.push(Line { dash: true, markers: false, ..Line::new("window average", 2, marks) });
+            lines.push(Line::new("window average", 2, marks).look(Look::Dashed));
         }
     }
     let half = with_rounds.first().map(|(_, rounds)| percent(rounds.rule.range_max / 2.0))?;
-    let chart = Chart {
-        title: format!("{} by round of random writes", section.rate.title()),
-        caption: format!("Shaded: the last window of rounds, its average ± {half}."),
-        tag: tag(section.judged_points()),
-        x: Axis::linear("Round (count)"),
-        y: Axis::linear(format!("{} ({})", section.rate.title(), scale.unit)),
-        lines,
-        bands,
-    };
+    let mut caption = String::new();
+    if !bands.is_empty() {
+        caption = format!("Shaded: the last window of rounds, its average ± {half}. ");
+    }
+    if with_rounds.iter().any(|(s, _)| !s.published.is_empty()) {
+        caption.push_str("Dotted: published by a review, which names no round.");
+    }
+    let title = format!("{} by round of random writes", section.rate.title());
+    let y = Axis::linear(format!("{} ({})", section.rate.title(), scale.unit));
+    let chart = Chart::new(title, tag(section.judged_points()), Axis::linear("Round (count)"), y, lines);
+    let chart = Chart { bands, ..chart.caption(caption) };
     chart.has_a_line().then_some(chart)
+}
+
+/// A published steady state across the whole chart.
+fn level(series: &Series<'_>, rate: Rate, factor: f64, rounds: u32) -> Option<Line> {
+    let mut values =
+        series.published.iter().filter_map(|p| Some((p, published::value_as(p, rate.metric(), series.kind)?)));
+    let (p, value) = values.next()?;
+    let hover = published::hover(series, p, rate.metric());
+    let marks = [1, rounds].map(|x| Mark { x: f64::from(x), y: value / factor, hover: hover.clone() }).to_vec();
+    Some(Line::new(series.label.clone(), series.rank, marks).look(Look::PublishedLevel))
+}
+
+/// The verdict on one drive as a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WindowRow {
+    pub(crate) label: String,
+    pub(crate) rank: usize,
+    pub(crate) rounds: usize,
+    /// The word of the state it ended in.
+    pub(crate) state: &'static str,
+    /// Rate over the window with its interval where one was computed, and what was published.
+    pub(crate) rate: String,
+    pub(crate) interval: String,
+    pub(crate) published: String,
+    pub(crate) window: String,
+    pub(crate) range: String,
+    pub(crate) movement: String,
+    pub(crate) verdict: &'static str,
+}
+
+/// Every drive's window, for sections with rounds.
+pub(crate) fn window_rows(section: &Section<'_>) -> Vec<WindowRow> {
+    let name = section.rate.metric();
+    let row = |series: &Series<'_>| {
+        let rounds = series.rounds.as_ref()?;
+        let window = rounds.window(section.rate);
+        let none = || text::NONE.to_owned();
+        let summed_up = series.points.last().copied();
+        let judged = summed_up.or(rounds.points.last().copied())?;
+        let metric = text::metric(judged, name);
+        let interval = metric.and_then(|m| m.interval);
+        let published = series.published_for(judged, name);
+        Some(WindowRow {
+            label: series.label.clone(),
+            rank: series.rank,
+            rounds: rounds.points.len(),
+            state: judged.state.condition.word(),
+            rate: metric.map_or_else(none, |m| text::in_column(name, m.value)),
+            interval: interval.map_or_else(none, |(low, high)| {
+                format!("{} to {}", text::in_column(name, low), text::in_column(name, high))
+            }),
+            published: published.map_or_else(none, |(_, value)| text::in_column(name, value)),
+            window: window.map_or_else(none, |w| format!("{} to {}", w.first_round, w.last_round)),
+            range: window.map_or_else(none, |w| percent(w.range_share)),
+            movement: window.map_or_else(none, |w| percent(w.slope_share)),
+            verdict: match rounds.verdict(section.rate) {
+                SteadyVerdict::Steady(_) => "rule met",
+                SteadyVerdict::NotReached(_) => "rule NOT met",
+                SteadyVerdict::NotYet(_) => "no verdict",
+            },
+        })
+    };
+    section.series.iter().filter_map(row).collect()
 }

@@ -74,15 +74,10 @@ fn rate_chart(section: &Section<'_>, label: &str, point: &PointResult, slices: &
         y: value(s) / scale.factor,
         hover: format!("from {} for {}\n{}\n{}", s.start, s.length, words(s), hover(label, point, &[])),
     };
-    Chart {
-        title: format!("{} by second, {}", section.rate.title(), text::place(&point.at)),
-        caption: String::new(),
-        tag: tag([point]),
-        x: time_axis(),
-        y: Axis::linear(format!("{} ({})", section.rate.title(), scale.unit)),
-        lines: vec![Line::new(section.rate.title(), 0, slices.iter().map(mark).collect())],
-        bands: vec![],
-    }
+    let title = format!("{} by second, {}", section.rate.title(), text::place(&point.at));
+    let y = Axis::linear(format!("{} ({})", section.rate.title(), scale.unit));
+    let line = Line::new(section.rate.title(), 0, slices.iter().map(mark).collect());
+    Chart::new(title, tag([point]), time_axis(), y, vec![line])
 }
 
 fn latency_chart(label: &str, point: &PointResult, slices: &[Slice]) -> Chart {
@@ -97,13 +92,9 @@ fn latency_chart(label: &str, point: &PointResult, slices: &[Slice]) -> Chart {
         };
         Line::new(name, colour, slices.iter().filter_map(mark).collect())
     };
-    Chart {
-        title: format!("Latency by second, {}", text::place(&point.at)),
-        caption: "Shaded: between the median and the 99th percentile of each second.".into(),
-        tag: tag([point]),
-        x: time_axis(),
-        y: Axis::decades("Latency", scale.unit, values.iter().map(|v| v / scale.factor)),
-        lines: vec![line("p50", 0, 50.0), Line { fill_to_previous: true, ..line("p99", 1, 99.0) }],
-        bands: vec![],
-    }
+    let title = format!("Latency by second, {}", text::place(&point.at));
+    let y = Axis::decades("Latency", scale.unit, values.iter().map(|v| v / scale.factor));
+    let lines = vec![line("p50", 0, 50.0), Line { fill_to_previous: true, ..line("p99", 1, 99.0) }];
+    Chart::new(title, tag([point]), time_axis(), y, lines)
+        .caption("Shaded: between the median and the 99th percentile of each second.")
 }

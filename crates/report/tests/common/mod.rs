@@ -4,7 +4,7 @@
 
 #![allow(dead_code, unreachable_pub)]
 
-use flashlab_analysis::{RunRecord, RunStatus, StepRecord, figures};
+use flashlab_analysis::{Comparable, PublishedPoint, RunRecord, RunStatus, StepRecord, figures};
 use flashlab_samples::*;
 use flashlab_spec::{DriveProfile, Suite};
 use flashlab_units::{Bytes, Nanos};
@@ -15,6 +15,35 @@ const DRIVE: &str = include_str!("drive.toml");
 
 pub fn profile() -> DriveProfile {
     DriveProfile::parse(DRIVE, "drive.toml").expect("valid profile")
+}
+
+/// What a review printed about the drive of [`modelled_review`]: rates and a mean latency at places of
+/// its grid, the top of a sweep, a steady state, and a place that the grid does not have.
+pub fn published() -> Vec<PublishedPoint> {
+    use MetricName::{Bandwidth, Iops, LatMean};
+    let point = |suite, workload: &str, at: Option<(u32, u32)>, metric, value, printed: &str| PublishedPoint {
+        drive_id: "sample-122".into(),
+        suite,
+        workload: workload.into(),
+        iodepth: at.map(|(depth, _)| depth),
+        numjobs: at.map(|(_, jobs)| jobs),
+        threads: None,
+        pass: None,
+        metric,
+        value,
+        comparable: if at.is_some() { Comparable::Point } else { Comparable::Peak },
+        printed: printed.into(),
+        review: "sample".into(),
+        note: "exact".into(),
+    };
+    vec![
+        point("review", "seq-write-128k", Some((16, 1)), Bandwidth, 3.5e9, "3,500 MB/s"),
+        point("review", "rand-write-64k", Some((8, 4)), Iops, 56_000.0, "56K IOPS"),
+        point("review", "rand-write-64k", None, Bandwidth, 3.7e9, "3,700 MB/s"),
+        point("review", "rand-read-64k", Some((8, 1)), LatMean, 60_000.0, "60 us"),
+        point("review", "rand-read-4k", Some((8, 4)), Iops, 1_000_000.0, "1.0M IOPS"),
+        point("review", "rand-read-4k", Some((32, 8)), Iops, 1_300_000.0, "1.3M IOPS"),
+    ]
 }
 
 /// A small generator (an LCG) for spread; quality does not matter here.

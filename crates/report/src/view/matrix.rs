@@ -1,0 +1,192 @@
+//! The answer of a review in short: drives by headline figures.
+//!
+//! Random writes stand in two states side by side, because one drive can differ several times between
+//! them, and each heading names the state that its figures belong to.
+
+use super::{Kind, Procedure, Section, Series, pass_seconds};
+use crate::text;
+use flashlab_samples::{MetricName, PointResult};
+use flashlab_spec::Rw;
+use flashlab_units::Bytes;
+
+/// Passes of checkpoints that have a column.
+const PASSES: usize = 3;
+
+/// Drives by headline figures.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Matrix {
+    pub(crate) columns: Vec<Headline>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Headline {
+    pub(crate) title: String,
+    /// For a terminal.
+    pub(crate) short: &'static str,
+    /// The one unit of its cells; empty for ratios.
+    pub(crate) unit: &'static str,
+    /// The states that its figures belong to.
+    pub(crate) state: String,
+    /// The first to go where a terminal is narrow have the highest rank; 0 stays.
+    pub(crate) drop_rank: u8,
+}
+
+/// A drive.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) rank: usize,
+    pub(crate) cells: Vec<Option<Cell>>,
+}
+
+/// A figure.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// Workload, place, state and the exact value.
+    pub(crate) hover: String,
+    /// The word of its state; none for ratios.
+    pub(crate) state: Option<&'static str>,
+}
+
+/// Which figure a column shows.
+#[derive(Clone, Copy)]
+enum Pick {
+    /// The highest value of a workload of this kind.
+    Best(Procedure, Rw, Option<Bytes>, MetricName),
+    /// The first of two columns over the second.
+    Ratio(usize, usize),
+    /// Mean seconds of a checkpoint of a pass, from 0.
+    Pass(usize),
+}
+
+struct Wanted {
+    title: &'static str,
+    short: &'static str,
+    unit: &'static str,
+    drop_rank: u8,
+    pick: Pick,
+}
+
+const BLOCK: Bytes = Bytes::kib(64);
+
+fn wanted() -> Vec<Wanted> {
+    use MetricName::{Bandwidth, Iops};
+    let column = |title, short, unit, drop_rank, pick| Wanted { title, short, unit, drop_rank, pick };
+    let grid = |rw, bs, name| Pick::Best(Procedure::Grid, rw, bs, name);
+    let steady = Pick::Best(Procedure::Rounds, Rw::RandWrite, Some(BLOCK), Bandwidth);
+    let gds = Pick::Best(Procedure::Threads, Rw::Read, Some(Bytes::mib(1)), Bandwidth);
+    let mut out = vec![
+        column("Sequential write", "seq write", "MB/s", 0, grid(Rw::Write, None, Bandwidth)),
+        column("Sequential read", "seq read", "MB/s", 2, grid(Rw::Read, None, Bandwidth)),
+        column("64K random write, free pool", "64K rand write", "MB/s", 0, grid(Rw::RandWrite, Some(BLOCK), Bandwidth)),
+        column("64K random write, steady", "steady", "MB/s", 0, steady),
+        column("Free pool : steady", "ratio", "", 1, Pick::Ratio(2, 3)),
+        column("4K random read, peak", "4K rand read", "IOPS", 0, grid(Rw::RandRead, Some(Bytes::kib(4)), Iops)),
+    ];
+    let names = [("Checkpoint, pass 1", "ckpt 1"), ("Checkpoint, pass 2", "ckpt 2"), ("Checkpoint, pass 3", "ckpt 3")];
+    for (pass, (title, short)) in names.into_iter().enumerate().take(PASSES) {
+        out.push(column(title, short, "s", if pass == 1 { 4 } else { 3 }, Pick::Pass(pass)));
+    }
+    out.push(column("GDS read, 1M", "GDS 1M read", "MB/s", 5, gds));
+    out
+}
+
+/// The matrix of all drives; columns that no drive fills are left out.
+pub(crate) fn matrix(sections: &[Section<'_>]) -> Matrix {
+    let mut drives: Vec<(usize, &str)> =
+        sections.iter().flat_map(|s| &s.series).map(|s| (s.rank, s.label.as_str())).collect();
+    drives.sort_unstable();
+    drives.dedup();
+    let wanted = wanted();
+    let mut rows: Vec<Row> = drives
+        .into_iter()
+        .map(|(rank, label)| Row { label: label.to_owned(), rank, cells: cells(sections, rank, &wanted) })
+        .collect();
+    let filled: Vec<bool> = (0..wanted.len()).map(|c| rows.iter().any(|row| row.cells[c].is_some())).collect();
+    let columns = wanted.iter().enumerate().filter(|(c, _)| filled[*c]);
+    let columns = columns.map(|(c, w)| Headline {
+        title: w.title.to_owned(),
+        short: w.short,
+        unit: w.unit,
+        state: states(&rows, c),
+        drop_rank: w.drop_rank,
+    });
+    let columns = columns.collect();
+    for row in &mut rows {
+        let mut column = 0;
+        row.cells.retain(|_| {
+            column += 1;
+            filled[column - 1]
+        });
+    }
+    Matrix { columns, rows }
+}
+
+/// The states of a column, each once.
+fn states(rows: &[Row], column: usize) -> String {
+    let all = rows.iter().filter_map(|row| row.cells[column].as_ref()?.state);
+    super::distinct(all).join(", ")
+}
+
+fn cells(sections: &[Section<'_>], rank: usize, wanted: &[Wanted]) -> Vec<Option<Cell>> {
+    let mut out: Vec<Option<(Cell, f64)>> = Vec::new();
+    for column in wanted {
+        let cell = match column.pick {
+            Pick::Best(procedure, rw, bs, name) => {
+                let fits = |k: Kind| k.procedure == procedure && k.rw == rw && bs.is_none_or(|bs| bs == k.bs);
+                let all = series(sections, rank, &fits).filter_map(|(section, s)| Some((section, judged(s, name)?)));
+                let best = all.max_by(|a, b| a.1.value(name).unwrap_or(0.0).total_cmp(&b.1.value(name).unwrap_or(0.0)));
+                best.and_then(|(section, point)| figure(section, point, name))
+            }
+            Pick::Ratio(above, below) => ratio(&out, above, below),
+            Pick::Pass(pass) => pass_cell(sections, rank, pass),
+        };
+        out.push(cell);
+    }
+    out.into_iter().map(|cell| cell.map(|(cell, _)| cell)).collect()
+}
+
+/// The series of a drive whose kind fits.
+fn series<'b, 'a>(
+    sections: &'b [Section<'a>],
+    rank: usize,
+    fits: &'b dyn Fn(Kind) -> bool,
+) -> impl Iterator<Item = (&'b Section<'a>, &'b Series<'a>)> {
+    let all = sections.iter().flat_map(|section| section.series.iter().map(move |s| (section, s)));
+    all.filter(move |(_, s)| s.rank == rank && s.kind.is_some_and(fits))
+}
+
+/// The highest point; of rounds the one that sums them up, or the last one.
+fn judged<'a>(series: &Series<'a>, name: MetricName) -> Option<&'a PointResult> {
+    series.best(name).or_else(|| series.rounds.as_ref()?.points.last().copied())
+}
+
+fn figure(section: &Section<'_>, point: &PointResult, name: MetricName) -> Option<(Cell, f64)> {
+    let metric = text::metric(point, name)?;
+    let shown = match name {
+        MetricName::Bandwidth => text::plain(metric.value / text::rate_unit("MB/s")),
+        MetricName::Seconds => format!("{:.1}", metric.value),
+        _ => text::plain(metric.value),
+    };
+    let state = point.state.condition.word();
+    let place = text::place(&point.at);
+    let hover = format!("{} {}, {place}, {state}: {}", section.suite, section.workload, text::exact(metric));
+    Some((Cell { text: shown, hover, state: Some(state) }, metric.value))
+}
+
+fn ratio(cells: &[Option<(Cell, f64)>], above: usize, below: usize) -> Option<(Cell, f64)> {
+    let value = |at: usize| cells.get(at)?.as_ref().map(|(_, value)| *value).filter(|v| *v > 0.0);
+    let ratio = value(above)? / value(below)?;
+    let hover = "how many times slower the drive writes once no erased space is left".to_owned();
+    Some((Cell { text: format!("{ratio:.1} ×"), hover, state: None }, ratio))
+}
+
+fn pass_cell(sections: &[Section<'_>], rank: usize, pass: usize) -> Option<(Cell, f64)> {
+    let fits = |kind: Kind| kind.procedure == Procedure::Passes;
+    let (section, series) = series(sections, rank, &fits).next()?;
+    debug_assert!(pass_seconds(series).len() <= series.points.len());
+    figure(section, series.points.get(pass)?, MetricName::Seconds)
+}
