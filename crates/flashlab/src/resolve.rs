@@ -45,10 +45,10 @@ pub(crate) fn named(what: &What, suite: &Suite) -> anyhow::Result<Named> {
     Ok(Named::Real(Box::new(flashlab_guard::inspect(path)?)))
 }
 
-/// Indirection units of a model that is only asked for shares of its capacity: 2,048 and more a
-/// superblock, enough for write amplification within 0.2 %. A point of some seconds needs more, so
+/// For a model that is only asked for shares of its capacity: the coarsest scale, 2,048 indirection
+/// units a superblock, gives write amplification within 0.2 %. A point of some seconds needs more, so
 /// that it exceeds the write buffer.
-const UNITS_FOR_SHARES: u64 = 1 << 21;
+const UNITS_FOR_SHARES: u64 = 0;
 
 /// A purged modelled drive at the scale that `suite` needs.
 pub(crate) fn model(drive: &CatalogDrive, suite: &Suite) -> Result<ModelledDrive, SpecError> {
