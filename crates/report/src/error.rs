@@ -23,7 +23,7 @@ pub enum ReportError {
         value: f64,
     },
     /// The CSV writer refused a record.
-    #[error("results.csv: {0}\n  this is a fault of flashlab; please report it with the store file")]
+    #[error("CSV: {0}\n  this is a fault of flashlab; please report it with the store file")]
     Csv(#[from] csv::Error),
     /// A value has no JSON form.
     #[error("{what}: {source}\n  this is a fault of flashlab; please report it with the store file")]

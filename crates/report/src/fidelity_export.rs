@@ -3,30 +3,35 @@
 use crate::ReportError;
 use flashlab_analysis::Fidelity;
 
-/// One comparison a row: the published figure and ours at the same place, in base units, the relative
-/// error as a share with its sign, and whether the published figure is at a ceiling of the drive.
+/// The columns, in the order in which other programs read them.
+const HEADER: [&str; 15] = [
+    "drive_id",
+    "suite",
+    "workload",
+    "iodepth",
+    "numjobs",
+    "threads",
+    "pass",
+    "metric",
+    "unit",
+    "published",
+    "result",
+    "error",
+    "at_ceiling",
+    "review",
+    "printed",
+];
+
+/// One comparison a row: the published figure and ours at the same place, in base units (as in
+/// `results.csv`), the relative error as a share with its sign, and whether the published figure is at
+/// a ceiling of the drive (`yes` or `no`). Rows stand in the order of the published file; published
+/// figures without a result have none.
 ///
 /// # Errors
-/// [`ReportError`] if the text can't be built.
+/// [`ReportError::Csv`] if the text can't be built.
 pub fn fidelity_csv(fidelity: &Fidelity) -> Result<String, ReportError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "drive_id",
-        "suite",
-        "workload",
-        "iodepth",
-        "numjobs",
-        "threads",
-        "pass",
-        "metric",
-        "unit",
-        "published",
-        "result",
-        "error",
-        "at_ceiling",
-        "review",
-        "printed",
-    ])?;
+    writer.write_record(HEADER)?;
     let cell = |value: Option<u32>| value.map(|v| v.to_string()).unwrap_or_default();
     for row in &fidelity.rows {
         let p = &row.published;

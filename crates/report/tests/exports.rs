@@ -2,7 +2,7 @@
 
 mod common;
 
-use flashlab_report::{ReportError, html, manifest_json, results_csv, results_json};
+use flashlab_report::{ReportError, fidelity_csv, html, manifest_json, results_csv, results_json};
 use flashlab_samples::MetricName;
 use serde_json::Value;
 
@@ -57,6 +57,33 @@ fn a_figure_that_is_no_number_is_refused_everywhere() {
         let Err(ReportError::NotFinite { workload, step, metric, .. }) = result else { panic!("{result:?}") };
         assert_eq!((workload.as_str(), step, metric), ("seq-read-128k", 1, MetricName::LatMean.word()));
     }
+}
+
+#[test]
+fn comparisons_with_published_figures_read_back_to_the_same_numbers() {
+    let run = common::modelled_review(&[1, 8], &[1, 4]);
+    let mut published = common::published();
+    published[0].printed = "3,500 MB/s, \"about\"".into();
+    let points: Vec<_> = run.points().collect();
+    let fidelity = flashlab_analysis::fidelity(&published, &points);
+    assert_eq!((fidelity.rows.len(), fidelity.missing.len()), (5, 1));
+    let text = fidelity_csv(&fidelity).expect("finite figures");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = "drive_id,suite,workload,iodepth,numjobs,threads,pass,metric,unit,published,result,error,at_ceiling,review,printed";
+    assert_eq!(text.lines().next(), Some(header));
+    let records: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("a record")).collect();
+    assert_eq!(records.len(), fidelity.rows.len());
+    for (record, row) in records.iter().zip(&fidelity.rows) {
+        assert_eq!(&record[2], row.published.workload);
+        let number = |column: usize| record[column].parse::<f64>().expect("a number");
+        assert_eq!((number(9), number(10), number(11)), (row.published.value, row.result, row.error()));
+        assert_eq!(&record[12], if row.at_ceiling { "yes" } else { "no" });
+        assert_eq!((&record[8], &record[14]), (row.published.metric.unit(), row.published.printed.as_str()));
+    }
+    let peak = records.iter().find(|r| r[3].is_empty()).expect("the top of a sweep has no place");
+    assert_eq!((&peak[4], &peak[5], &peak[6]), ("", "", ""));
+    let empty = fidelity_csv(&flashlab_analysis::Fidelity::default()).expect("a header");
+    assert_eq!(empty.lines().count(), 1);
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn runs() -> [flashlab_analysis::RunRecord; 2] {
 /// The page without the chart library, which is megabytes of another project, and with line breaks
 /// between elements so that a difference can be read.
 fn body(page: &str) -> String {
-    let marker = "<script id=\"chart-library\">";
+    let marker = "<script type=\"text/plain\" id=\"chart-library\">";
     let start = page.find(marker).expect("the library is inside") + marker.len();
     let end = start + page[start..].find("</script>").expect("it ends");
     format!("{}{}", &page[..start], &page[end..]).replace("><", ">\n<").replace("},{", "},\n{") + "\n"

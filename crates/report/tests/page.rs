@@ -14,7 +14,7 @@ fn page(runs: &[RunRecord]) -> String {
 
 /// The page without the chart library.
 fn own(page: &str) -> String {
-    let start = page.find("<script id=\"chart-library\">").expect("the library is inside");
+    let start = page.find("<script type=\"text/plain\" id=\"chart-library\">").expect("the library is inside");
     let end = start + page[start..].find("</script>").expect("it ends");
     format!("{}{}", &page[..start], &page[end..])
 }
@@ -135,17 +135,6 @@ fn steady_state_is_judged_in_words_and_never_claimed_too_early() {
     assert!(said(5).contains("is not met so far, after 5 rounds"));
 }
 
-/// The review of [`common::modelled_review`] under several names.
-fn drives(names: &[&str]) -> Vec<RunRecord> {
-    let rename = |name: &&str| {
-        let mut run = common::modelled_review(&[1, 8], &[1, 4]);
-        run.provenance.target.id = (*name).into();
-        run.steps.iter_mut().flat_map(|s| &mut s.points).for_each(|p| p.at.drive_id = (*name).into());
-        run
-    };
-    names.iter().map(rename).collect()
-}
-
 fn chart_of<'a>(charts: &'a [Value], tag_end: &str, axis: &str) -> &'a Value {
     let is = |c: &&Value| {
         let layout = &c["layout"];
@@ -157,7 +146,7 @@ fn chart_of<'a>(charts: &'a [Value], tag_end: &str, axis: &str) -> &'a Value {
 
 #[test]
 fn several_runs_of_one_workload_share_a_chart_with_a_line_each() {
-    let charts = charts(&page(&drives(&["sample-122", "other"])));
+    let charts = charts(&page(&common::review_of(&["sample-122", "other"])));
     let chart = chart_of(&charts, "rand-read-4k", "IOPS");
     let lines = chart["data"].as_array().expect("lines");
     let joined: Vec<&Value> = lines.iter().filter(|l| l["mode"] == "lines+markers").collect();
@@ -169,7 +158,7 @@ fn several_runs_of_one_workload_share_a_chart_with_a_line_each() {
 
 #[test]
 fn where_combinations_share_a_load_the_best_is_on_the_line_and_all_are_drawn() {
-    let mut runs = drives(&["sample-122", "other"]);
+    let mut runs = common::review_of(&["sample-122", "other"]);
     for run in &mut runs {
         *run = RunRecord { ..run.clone() };
         let extra = run
@@ -192,7 +181,7 @@ fn where_combinations_share_a_load_the_best_is_on_the_line_and_all_are_drawn() {
 #[test]
 fn published_figures_stand_beside_their_own_drive_only() {
     let published = common::published();
-    let page = html(&drives(&["sample-122", "other"]), &[], &published, "t").expect("finite figures");
+    let page = html(&common::review_of(&["sample-122", "other"]), &[], &published, "t").expect("finite figures");
     let all = charts(&page);
     let hollow = |chart: &Value| -> Vec<Value> {
         let lines = chart["data"].as_array().expect("lines");
@@ -208,7 +197,7 @@ fn published_figures_stand_beside_their_own_drive_only() {
     assert!(page.contains("3,700 MB/s at the top of the sweep (sample review); here 3.63 GB/s (−1.9 %)"));
     assert!(page.contains("id=\"fidelity\"") && page.contains("1 published figures of these drives have no result"));
 
-    let mut measured = drives(&["sample-122"]);
+    let mut measured = common::review_of(&["sample-122"]);
     measured[0].provenance.target.kind = flashlab_samples::TargetKind::BlockDevice;
     measured[0].provenance.origin = flashlab_samples::Origin::Measured;
     let page = html(&measured, &[], &published, "t").expect("finite figures");
@@ -217,13 +206,63 @@ fn published_figures_stand_beside_their_own_drive_only() {
 }
 
 #[test]
+fn checkpoints_of_unlike_drives_lie_over_each_other_pass_by_pass() {
+    let runs = [common::checkpoints("small", 3, 2), common::checkpoints("large", 6, 2)];
+    let published = [flashlab_analysis::PublishedPoint {
+        drive_id: "small".into(),
+        suite: "checkpoint",
+        workload: "checkpoint".into(),
+        iodepth: None,
+        numjobs: None,
+        pass: Some(2),
+        metric: flashlab_samples::MetricName::Seconds,
+        value: 550.0,
+        ..common::published()[0].clone()
+    }];
+    let page = html(&runs, &[], &published, "t").expect("finite figures");
+    let all = charts(&page);
+    let singles = chart_of(&all, "checkpoint-single", "Time of a checkpoint (s)");
+    let x = |line: usize| {
+        singles["data"][line]["x"].as_array().expect("x").iter().filter_map(Value::as_f64).collect::<Vec<_>>()
+    };
+    assert_eq!(x(0).iter().filter(|x| **x < 1.0).count(), 3);
+    assert_eq!(x(1).iter().filter(|x| **x < 1.0).count(), 6);
+    assert!(x(0).iter().chain(&x(1)).all(|x| *x > 0.0 && *x < 2.0));
+    assert_eq!(singles["layout"]["shapes"][0]["x0"], 1.0, "the end of the first pass is marked");
+    let passes = chart_of(&all, "· checkpoint", "Mean time of a checkpoint (s)");
+    assert_eq!(passes["data"][0]["x"], serde_json::json!([1.0, 2.0]));
+    assert_eq!(passes["data"][1]["y"], serde_json::json!([550.0]), "published, of the second pass");
+    assert!(page.contains("Checkpoint, pass 2 (s)") && !page.contains("Checkpoint, pass 3"));
+    assert!(chart_data(&page).to_string().contains("published 550.0 s (sample review); here −8.9 %"), "beside ours");
+}
+
+#[test]
+fn the_volume_written_is_that_of_the_whole_drive() {
+    let run = common::modelled_review(&[1, 8], &[1, 4]);
+    let charts = charts(&page(std::slice::from_ref(&run)));
+    let pool = charts.iter().find(|c| c["layout"]["yaxis"]["title"]["text"] == "Free pool (TB)").expect("the chart");
+    let written: Vec<f64> = pool["data"][0]["x"].as_array().expect("x").iter().filter_map(Value::as_f64).collect();
+    let all: u64 = run.points().filter_map(|p| p.job.as_ref()).map(|job| job.write.bytes.0 * job.scale).sum();
+    let before_reads = *written.last().expect("points");
+    let unit = if pool["layout"]["xaxis"]["title"]["text"] == "Written (TB)" { 1e12 } else { 1e9 };
+    assert!((before_reads * unit / all as f64 - 1.0).abs() < 1e-5, "{before_reads} {all}");
+    assert!(written.windows(2).all(|w| w[0] < w[1]));
+}
+
+#[test]
+fn measured_figures_claim_no_hardware() {
+    let page = page(&[common::measured_quick(1, 1)]);
+    assert!(page.contains("Measured on this machine") && !page.contains("real hardware"));
+}
+
+#[test]
 fn drives_can_be_hidden_on_the_whole_page() {
-    let runs = drives(&["sample-122", "other"]);
+    let runs = common::review_of(&["sample-122", "other"]);
     let own = own(&page(&runs));
     assert_eq!(own.matches("data-shows=").count(), 2);
     assert!(own.contains(".hide-1 [data-drive=\"1\"] { display: none; }"));
     assert!(own.matches("<tr data-drive=\"1\">").count() > runs[1].points().count(), "points and summary");
-    let one = self::own(&page(&drives(&["sample-122"])));
+    let one = self::own(&page(&common::review_of(&["sample-122"])));
     assert!(!one.contains("data-shows=\"") && !one.contains(".hide-0"), "one drive is always shown");
 }
 

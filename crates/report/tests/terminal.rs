@@ -42,6 +42,49 @@ fn remarks_are_marked_and_written_out_once() {
 }
 
 #[test]
+fn what_steps_said_is_written_once() {
+    let text = terminal_table(&[common::measured_quick(2, 6)], 140, false);
+    assert_eq!(text.matches("a file has no purge").count(), 1, "{text}");
+}
+
+#[test]
+fn many_runs_are_a_line_a_drive_with_the_state_of_each_figure() {
+    let mut runs = common::review_of(&["sample-122", "other-61"]);
+    runs.push(common::checkpoints("sample-122", 3, 2));
+    let text = terminal_table(&runs, 160, false);
+    assert!(text.starts_with("3 runs: MODELLED, seed 42, 3 done\n\n"), "{text}");
+    let titles: Vec<&str> = text.lines().nth(3).unwrap_or_default().split("  ").filter(|t| !t.is_empty()).collect();
+    assert_eq!(
+        titles.iter().map(|t| t.trim()).collect::<Vec<_>>(),
+        ["drive", "seq write", "64K rand write", "4K rand read", "ckpt 1", "ckpt 2"]
+    );
+    let row = text.lines().find(|l| l.starts_with("other-61")).unwrap_or_default();
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["other-61", "3,639", "3,630", "1,116,971", "–", "–"]);
+    assert!(
+        text.contains("States: after-fill: seq write, 64K rand write, 4K rand read; checkpoint-fill: ckpt 1, ckpt 2"),
+        "{text}"
+    );
+    assert!(text.contains("flashlab compare A B"), "{text}");
+    assert!(text.lines().count() < 12, "{text}");
+    for width in 40..160 {
+        let text = terminal_table(&runs, width, false);
+        assert!(text.lines().all(|l| l.width() <= width), "{width}: {text}");
+    }
+}
+
+#[test]
+fn figures_of_a_column_in_unlike_states_do_not_look_alike() {
+    let mut runs = common::review_of(&["sample-122", "other-61", "third-61"]);
+    for point in runs[1].steps.iter_mut().flat_map(|s| &mut s.points) {
+        point.state.condition = flashlab_samples::Condition::Written;
+    }
+    let text = terminal_table(&runs, 160, false);
+    assert!(text.contains("3,639*") && text.contains("* other-61, seq write: written"), "{text}");
+    runs[2].status = flashlab_analysis::RunStatus::Interrupted;
+    assert!(terminal_table(&runs, 160, false).contains("review of third-61: interrupted (16 of 16 steps)"));
+}
+
+#[test]
 fn the_list_of_runs() {
     let rows: Vec<RunRow> =
         [common::measured_quick(1, 2), common::modelled_review(&[1], &[1])].iter().map(RunRow::from).collect();

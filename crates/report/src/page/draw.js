@@ -11,6 +11,15 @@
   var waiting = {}; // charts not drawn yet, by the id of their box
   var drawn = [];
 
+  // The chart library is megabytes: it is read when the first chart comes into view, so that the
+  // tables don't wait for it.
+  function needLibrary() {
+    if (window.Plotly) return;
+    var script = document.createElement("script");
+    script.textContent = document.getElementById("chart-library").textContent;
+    document.head.appendChild(script);
+  }
+
   // Leaves only tick labels of a logarithmic x axis that don't touch; whole powers of ten go first.
   function thin(chart, width) {
     var axis = chart.layout.xaxis, low = Infinity, high = -Infinity, placed = [];
@@ -47,9 +56,9 @@
   function isHidden(line) { return line.meta.drive !== undefined && line.meta.drive !== null && hidden[line.meta.drive]; }
 
   function onLegend(box, event) {
-    var line = event.fullData || box._fullData[event.curveNumber];
-    if (!line.meta || !line.meta.entry) return true;
-    var on = line.visible !== true, lines = [];
+    var line = box.data[event.curveNumber], lines = [];
+    if (!line.meta.entry) return true;
+    var on = line.visible !== undefined && line.visible !== true;
     box.data.forEach(function (l, i) { if (l.meta.published && !isHidden(l)) lines.push(i); });
     Plotly.restyle(box, { visible: on }, lines);
     Plotly.restyle(box, { visible: on ? true : "legendonly" }, [event.curveNumber]);
@@ -60,6 +69,7 @@
     var chart = waiting[id], box = document.getElementById(id);
     if (!chart) return;
     delete waiting[id];
+    needLibrary();
     chart.data.forEach(function (line) {
       line.text = line.text.map(function (i) { return data.texts[i]; });
       line.hovertemplate = "%{text}<extra></extra>";

@@ -131,7 +131,7 @@ fn document(title: &str, body: &Markup, drives: usize, page: &Page) -> Markup {
                 (body)
                 noscript { p { "The charts need JavaScript; every figure also stands in the tables." } }
                 script type="application/json" id="chart-data" { (PreEscaped(script_json(&data))) }
-                script id="chart-library" { (PreEscaped(chart_library())) }
+                script type="text/plain" id="chart-library" { (PreEscaped(chart_library())) }
                 script { (PreEscaped(DRAW)) }
             }
         }

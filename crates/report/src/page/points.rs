@@ -45,6 +45,9 @@ impl Columns {
         let shown =
             |name: &MetricName| any(&|p| p.value(*name).is_some()) && (!singles || OF_A_CHECKPOINT.contains(name));
         let judged = judged_by(section);
+        let mut metrics: Vec<MetricName> = MetricName::ALL.into_iter().filter(shown).collect();
+        // What a checkpoint is about comes first.
+        metrics.sort_by_key(|name| !(section.is_checkpoints() && *name == judged));
         let printed = section.series.iter().any(|s| s.all_points().any(|p| s.published_for(p, judged).is_some()));
         Columns {
             drive: section.series.len() > 1,
@@ -55,7 +58,7 @@ impl Columns {
                 (_, true) => "Checkpoint",
                 _ => "Pass",
             }),
-            metrics: MetricName::ALL.into_iter().filter(shown).collect(),
+            metrics,
             published: printed.then_some(judged),
             interval: !singles && any(&interval),
             in_flight: !singles && any(&|p| p.job.as_ref().is_some_and(|job| job.in_flight_mean.is_some())),

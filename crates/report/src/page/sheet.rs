@@ -48,12 +48,6 @@ fn side_by_side(profiles: &[DriveProfile], sections: &[Section<'_>]) -> Markup {
     let rank = |id: &str| drives.iter().find(|(_, known)| *known == id).map(|(rank, _)| *rank);
     let columns: Vec<(&DriveProfile, Option<usize>, Vec<Rating>)> =
         profiles.iter().map(|p| (p, rank(&p.id), ratings(p, sections))).collect();
-    let fixed: [(&str, fn(&DriveProfile) -> String); 4] = [
-        ("Drive", |p| format!("{} {}", p.vendor, p.model)),
-        ("Capacity", |p| p.parameters.capacity.user.value.si()),
-        ("Flash", |p| p.nand_type.clone()),
-        ("Profile", |p| p.status.clone()),
-    ];
     let lines = columns.first().map_or(0, |(_, _, ratings)| ratings.len());
     html! {
         p { "Rated figures from the data sheets; beneath them the best figure of this report, whose place and state show when it is pointed at. " (text::NONE) ": the sheet does not say." }
@@ -63,10 +57,10 @@ fn side_by_side(profiles: &[DriveProfile], sections: &[Section<'_>]) -> Markup {
                 @for (profile, rank, _) in &columns { th data-drive=[rank] { (clean(&profile.id)) } }
             } }
             tbody {
-                @for (name, value) in fixed { tr {
+                @for (line, name) in ["Drive", "Capacity", "Flash", "Profile"].iter().enumerate() { tr {
                     th scope="row" { (name) }
                     @for (profile, rank, _) in &columns {
-                        td data-drive=[rank] data-label=(clean(&profile.id)) { (clean(&value(profile))) }
+                        td data-drive=[rank] data-label=(clean(&profile.id)) { (clean(&identity(profile)[line])) }
                     }
                 } }
                 @for line in (0..lines).filter(|n| columns.iter().any(|(_, _, ratings)| ratings[*n].rated.is_some())) { tr {
@@ -84,6 +78,12 @@ fn side_by_side(profiles: &[DriveProfile], sections: &[Section<'_>]) -> Markup {
             } }
         }
     }
+}
+
+/// Name, capacity, flash, and how good the profile is.
+fn identity(profile: &DriveProfile) -> [String; 4] {
+    let capacity = profile.parameters.capacity.user.value.si();
+    [format!("{} {}", profile.vendor, profile.model), capacity, profile.nand_type.clone(), profile.status.clone()]
 }
 
 fn rated_beside_reached(rating: &Rating) -> Markup {

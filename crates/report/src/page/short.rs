@@ -52,7 +52,7 @@ fn matrix_table(matrix: &Matrix) -> Markup {
                     @let label = format!("{}{}", column.title, if column.state.is_empty() { String::new() } else { format!(" ({})", column.state) });
                     @match cell {
                         Some(cell) => td.number data-label=(label) title=(clean(&cell.hover)) {
-                            (cell.text) span.unit { " " (column.unit) }
+                            div { (cell.text) span.unit { " " (column.unit) } }
                         },
                         None => td.number data-label=(label) title="not taken" { (text::NONE) },
                     }

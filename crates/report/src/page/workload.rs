@@ -117,12 +117,13 @@ fn verdicts(section: &Section<'_>) -> Markup {
 }
 
 fn window_table(section: &Section<'_>, rows: &[WindowRow]) -> Markup {
+    let unit = if section.rate == Rate::Bandwidth { " (MB/s)" } else { "" };
     let printed = rows.iter().any(|r| r.published != crate::text::NONE);
     html! {
         div.scroll { table.stack {
             thead { tr {
                 th { "Drive" } th { "Rounds" } th { "Window" }
-                th.number.wrap { (section.rate.title()) " over the window" @if section.rate == Rate::Bandwidth { " (MB/s)" } }
+                th.number.wrap { (section.rate.title()) " over the window" (unit) }
                 th { "95 % interval" }
                 @if printed { th.number { "Published" } }
                 th.number { "Range" } th.number.wrap { "Fitted line moves" } th { "Verdict" } th { "State" }
@@ -131,7 +132,7 @@ fn window_table(section: &Section<'_>, rows: &[WindowRow]) -> Markup {
                 th scope="row" { (clean(&row.label)) }
                 td data-label="Rounds" { (row.rounds) }
                 td data-label="Window" { (row.window) }
-                td.number.figure data-label=(section.rate.title()) { (row.rate) }
+                td.number.figure data-label={ (section.rate.title()) (unit) } { (row.rate) }
                 td data-label="95 % interval" { (row.interval) }
                 @if printed { td.number data-label="Published" { (row.published) } }
                 td.number data-label="Range" { (row.range) }

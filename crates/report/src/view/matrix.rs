@@ -79,18 +79,18 @@ fn wanted() -> Vec<Wanted> {
     let steady = Pick::Best(Procedure::Rounds, Rw::RandWrite, Some(BLOCK), Bandwidth);
     let gds = Pick::Best(Procedure::Threads, Rw::Read, Some(Bytes::mib(1)), Bandwidth);
     let mut out = vec![
-        column("Sequential write", "seq write", "MB/s", 0, grid(Rw::Write, None, Bandwidth)),
-        column("Sequential read", "seq read", "MB/s", 2, grid(Rw::Read, None, Bandwidth)),
+        column("Sequential write", "seq write", "MB/s", 1, grid(Rw::Write, None, Bandwidth)),
+        column("Sequential read", "seq read", "MB/s", 3, grid(Rw::Read, None, Bandwidth)),
         column("64K random write, free pool", "64K rand write", "MB/s", 0, grid(Rw::RandWrite, Some(BLOCK), Bandwidth)),
         column("64K random write, steady", "steady", "MB/s", 0, steady),
         column("Free pool : steady", "ratio", "", 1, Pick::Ratio(2, 3)),
-        column("4K random read, peak", "4K rand read", "IOPS", 0, grid(Rw::RandRead, Some(Bytes::kib(4)), Iops)),
+        column("4K random read, peak", "4K rand read", "IOPS", 2, grid(Rw::RandRead, Some(Bytes::kib(4)), Iops)),
     ];
     let names = [("Checkpoint, pass 1", "ckpt 1"), ("Checkpoint, pass 2", "ckpt 2"), ("Checkpoint, pass 3", "ckpt 3")];
     for (pass, (title, short)) in names.into_iter().enumerate().take(PASSES) {
-        out.push(column(title, short, "s", if pass == 1 { 4 } else { 3 }, Pick::Pass(pass)));
+        out.push(column(title, short, "s", if pass == 1 { 5 } else { 4 }, Pick::Pass(pass)));
     }
-    out.push(column("GDS read, 1M", "GDS 1M read", "MB/s", 5, gds));
+    out.push(column("GDS read, 1M", "GDS 1M read", "MB/s", 6, gds));
     out
 }
 

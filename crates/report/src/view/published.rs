@@ -5,7 +5,7 @@
 //! those that a chart or a column is about. A rate that was printed as IOPS is the same measurement as
 //! the bandwidth, so it is drawn in either, with what was printed in its hover text.
 
-use super::{Kind, Rate, Section, Series, outstanding};
+use super::{Kind, Section, Series, outstanding};
 use crate::chart::{Line, Look, Mark};
 use crate::table::wrap;
 use crate::text;
@@ -115,14 +115,12 @@ pub(super) fn outstanding_of(p: &PublishedPoint) -> Option<f64> {
 
 /// The published tops of sweeps of a section, a sentence each; a chart has no place for them.
 pub(crate) fn peaks(section: &Section<'_>) -> Vec<String> {
-    let rate: Rate = section.rate;
+    // In the unit that was printed.
     let one = |series: &Series<'_>, p: &&PublishedPoint| {
-        let theirs = value_as(p, rate.metric(), series.kind)?;
-        let ours = series.ours(p, rate.metric())?;
-        let error = text::signed_percent(ours / theirs - 1.0);
-        let (printed, review) = (&p.printed, &p.review);
-        let ours = text::number(rate.metric(), ours);
-        let label = &series.label;
+        let ours = series.ours(p, p.metric)?;
+        let error = text::signed_percent(ours / p.value - 1.0);
+        let (label, printed, review) = (&series.label, &p.printed, &p.review);
+        let ours = text::number(p.metric, ours);
         Some(format!("{label}: {printed} at the top of the sweep ({review} review); here {ours} ({error})"))
     };
     let all = section.series.iter().flat_map(|s| s.published.iter().map(move |p| (s, p)));

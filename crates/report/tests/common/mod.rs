@@ -11,6 +11,7 @@ use flashlab_units::{Bytes, Nanos};
 
 const REVIEW: &str = include_str!("review.toml");
 const QUICK: &str = include_str!("quick.toml");
+const CHECKPOINT: &str = include_str!("checkpoint.toml");
 const DRIVE: &str = include_str!("drive.toml");
 
 pub fn profile() -> DriveProfile {
@@ -326,6 +327,56 @@ pub fn measured_quick(seconds: u64, rounds: u32) -> RunRecord {
             points.push(window);
         }
         push(&mut out, format!("rand-write-4k, round {round}"), round, points, &[]);
+    }
+    out.steps_planned = out.steps_done();
+    out
+}
+
+/// The review of [`modelled_review`] under several names.
+pub fn review_of(names: &[&str]) -> Vec<RunRecord> {
+    let rename = |name: &&str| {
+        let mut run = modelled_review(&[1, 8], &[1, 4]);
+        run.provenance.target.id = (*name).into();
+        run.steps.iter_mut().flat_map(|s| &mut s.points).for_each(|p| p.at.drive_id = (*name).into());
+        run
+    };
+    names.iter().map(rename).collect()
+}
+
+/// Passes of `count` checkpoints each on a modelled drive, later passes slower.
+pub fn checkpoints(id: &str, count: u32, passes: u32) -> RunRecord {
+    let mut dice = Dice(3);
+    let mut out = run(CHECKPOINT, Origin::Modelled, TargetIdentity { id: id.into(), ..modelled_target() });
+    let load = Load {
+        workload: "checkpoint",
+        writes: true,
+        bs: 1 << 20,
+        depth: 4,
+        jobs: 8,
+        alone_ns: 900_000,
+        ceiling: 3_500,
+    };
+    let at = |point: &mut PointResult, workload: &str| {
+        point.at = Coordinates { workload: workload.into(), iodepth: None, numjobs: None, ..point.at.clone() };
+    };
+    for number in 1..=count * passes {
+        let pass = (number - 1) / count + 1;
+        let seconds = |n: u32| 460.0 + 40.0 * f64::from((n - 1) / count) + f64::from(n % 3);
+        let figure = |value, samples| Metric { name: MetricName::Seconds, value, interval: None, samples };
+        let result = job(&load, true, 200, 1, &mut dice);
+        let mut single = point(&out, &load, Condition::CheckpointFill, Some(number), result);
+        at(&mut single, "checkpoint-single");
+        single.metrics.push(figure(seconds(number), 1));
+        let mut points = vec![single];
+        if number % count == 0 {
+            let mut mean = PointResult { job: None, ..points[0].clone() };
+            at(&mut mean, "checkpoint");
+            mean.at.pass = Some(pass);
+            let all = (number - count + 1..=number).map(seconds).sum::<f64>() / f64::from(count);
+            mean.metrics = vec![figure(all, count.into())];
+            points.push(mean);
+        }
+        push(&mut out, format!("checkpoint {number}"), 0, points, &[]);
     }
     out.steps_planned = out.steps_done();
     out
