@@ -78,8 +78,9 @@ fn compact(runs: &[RunRecord], matrix: &Matrix, width: usize, color: bool) -> St
     }));
     let mut table = Table::new(columns);
     let mut others: Vec<String> = Vec::new();
+    let mixed = matrix.rows.iter().any(|row| row.origin != matrix.rows[0].origin);
     for row in &matrix.rows {
-        let mut cells = vec![row.label.clone()];
+        let mut cells = vec![if mixed { format!("{} ({})", row.label, row.origin) } else { row.label.clone() }];
         for (headline, cell) in matrix.columns.iter().zip(&row.cells) {
             let Some(cell) = cell else {
                 cells.push(text::NONE.to_owned());

@@ -80,6 +80,10 @@ fn figures_of_a_column_in_unlike_states_do_not_look_alike() {
     }
     let text = terminal_table(&runs, 160, false);
     assert!(text.contains("3,639*") && text.contains("* other-61, seq write: written"), "{text}");
+    assert!(!text.contains("(modelled)"), "the heading says so of all");
+    runs.push(common::measured_quick(1, 1));
+    let mixed = terminal_table(&runs, 160, false);
+    assert!(mixed.contains("other-61 (modelled)") && mixed.contains("scratch.img (measured)"), "{mixed}");
     runs[2].status = flashlab_analysis::RunStatus::Interrupted;
     assert!(terminal_table(&runs, 160, false).contains("review of third-61: interrupted (16 of 16 steps)"));
 }

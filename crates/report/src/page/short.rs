@@ -7,10 +7,15 @@ use maud::{Markup, html};
 /// More lines than this are folded away beneath the matrix.
 const LINES_SHOWN_MAX: usize = 12;
 
-/// The matrix where there are several drives, and the key figures of each workload.
+/// With as many suites the same drive has figures in several states, which the matrix sets side by side.
+const SUITES_MIN: usize = 2;
+
+/// The matrix where there are several drives or suites, and the key figures of each workload.
 pub(super) fn in_short(sections: &[Section<'_>], drives: &[String]) -> Markup {
     let figures = key_figures(sections);
-    let matrix = if drives.len() > 1 { matrix(sections) } else { Matrix { columns: vec![], rows: vec![] } };
+    let several_suites = super::workload::suites(sections).len() >= SUITES_MIN;
+    let matrix =
+        if drives.len() > 1 || several_suites { matrix(sections) } else { Matrix { columns: vec![], rows: vec![] } };
     let with_matrix = !matrix.columns.is_empty();
     html! {
         section id="in-short" {
@@ -47,12 +52,16 @@ fn matrix_table(matrix: &Matrix) -> Markup {
                 }
             } }
             tbody { @for row in &matrix.rows { tr data-drive=(row.rank) {
-                th scope="row" { (clean(&row.label)) }
+                th scope="row" { (clean(&row.label)) br; small { (row.origin) } }
                 @for (column, cell) in matrix.columns.iter().zip(&row.cells) {
                     @let label = format!("{}{}", column.title, if column.state.is_empty() { String::new() } else { format!(" ({})", column.state) });
                     @match cell {
                         Some(cell) => td.number data-label=(label) title=(clean(&cell.hover)) {
-                            div { (cell.text) span.unit { " " (column.unit) } }
+                            div {
+                                (cell.text) span.unit { " " (column.unit) }
+                                // Figures of one column in unlike states must not look alike.
+                                @if let Some(state) = cell.state.filter(|state| column.state != *state) { br; small { (state) } }
+                            }
                         },
                         None => td.number data-label=(label) title="not taken" { (text::NONE) },
                     }

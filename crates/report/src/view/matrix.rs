@@ -3,9 +3,9 @@
 //! Random writes stand in two states side by side, because one drive can differ several times between
 //! them, and each heading names the state that its figures belong to.
 
-use super::{Kind, Procedure, Section, Series, pass_seconds};
+use super::{Kind, Procedure, Section, Series};
 use crate::text;
-use flashlab_samples::{MetricName, PointResult};
+use flashlab_samples::{Condition, MetricName, PointResult};
 use flashlab_spec::Rw;
 use flashlab_units::Bytes;
 
@@ -38,6 +38,8 @@ pub(crate) struct Headline {
 pub(crate) struct Row {
     pub(crate) label: String,
     pub(crate) rank: usize,
+    /// Measured, modelled, or both.
+    pub(crate) origin: String,
     pub(crate) cells: Vec<Option<Cell>>,
 }
 
@@ -64,6 +66,8 @@ enum Pick {
 
 struct Wanted {
     title: &'static str,
+    /// What is added to the title where all figures belong to this state.
+    named_after: Option<(&'static str, Condition)>,
     short: &'static str,
     unit: &'static str,
     drop_rank: u8,
@@ -74,16 +78,23 @@ const BLOCK: Bytes = Bytes::kib(64);
 
 fn wanted() -> Vec<Wanted> {
     use MetricName::{Bandwidth, Iops};
-    let column = |title, short, unit, drop_rank, pick| Wanted { title, short, unit, drop_rank, pick };
+    let column =
+        |title, short, unit, drop_rank, pick| Wanted { title, named_after: None, short, unit, drop_rank, pick };
     let grid = |rw, bs, name| Pick::Best(Procedure::Grid, rw, bs, name);
     let steady = Pick::Best(Procedure::Rounds, Rw::RandWrite, Some(BLOCK), Bandwidth);
     let gds = Pick::Best(Procedure::Threads, Rw::Read, Some(Bytes::mib(1)), Bandwidth);
     let mut out = vec![
         column("Sequential write", "seq write", "MB/s", 1, grid(Rw::Write, None, Bandwidth)),
         column("Sequential read", "seq read", "MB/s", 3, grid(Rw::Read, None, Bandwidth)),
-        column("64K random write, free pool", "64K rand write", "MB/s", 0, grid(Rw::RandWrite, Some(BLOCK), Bandwidth)),
-        column("64K random write, steady", "steady", "MB/s", 0, steady),
-        column("Free pool : steady", "ratio", "", 1, Pick::Ratio(2, 3)),
+        Wanted {
+            named_after: Some(("free pool", Condition::AfterFill)),
+            ..column("64K random write", "64K rand write", "MB/s", 0, grid(Rw::RandWrite, Some(BLOCK), Bandwidth))
+        },
+        Wanted {
+            named_after: Some(("steady", Condition::GcSteady)),
+            ..column("64K random write in rounds", "in rounds", "MB/s", 0, steady)
+        },
+        column("Ratio of the two", "ratio", "", 1, Pick::Ratio(2, 3)),
         column("4K random read, peak", "4K rand read", "IOPS", 2, grid(Rw::RandRead, Some(Bytes::kib(4)), Iops)),
     ];
     let names = [("Checkpoint, pass 1", "ckpt 1"), ("Checkpoint, pass 2", "ckpt 2"), ("Checkpoint, pass 3", "ckpt 3")];
@@ -103,12 +114,17 @@ pub(crate) fn matrix(sections: &[Section<'_>]) -> Matrix {
     let wanted = wanted();
     let mut rows: Vec<Row> = drives
         .into_iter()
-        .map(|(rank, label)| Row { label: label.to_owned(), rank, cells: cells(sections, rank, &wanted) })
+        .map(|(rank, label)| Row {
+            label: label.to_owned(),
+            rank,
+            origin: origin(sections, rank),
+            cells: cells(sections, rank, &wanted),
+        })
         .collect();
     let filled: Vec<bool> = (0..wanted.len()).map(|c| rows.iter().any(|row| row.cells[c].is_some())).collect();
     let columns = wanted.iter().enumerate().filter(|(c, _)| filled[*c]);
     let columns = columns.map(|(c, w)| Headline {
-        title: w.title.to_owned(),
+        title: title(w, &rows, c),
         short: w.short,
         unit: w.unit,
         state: states(&rows, c),
@@ -123,6 +139,19 @@ pub(crate) fn matrix(sections: &[Section<'_>]) -> Matrix {
         });
     }
     Matrix { columns, rows }
+}
+
+/// How the figures of a drive came to be.
+fn origin(sections: &[Section<'_>], rank: usize) -> String {
+    let series = sections.iter().flat_map(|s| &s.series).filter(|s| s.rank == rank);
+    let words = super::distinct(series.flat_map(Series::all_points).map(|p| p.origin.word()));
+    words.join(" + ")
+}
+
+/// A column is not named after a state that not all of its figures belong to.
+fn title(wanted: &Wanted, rows: &[Row], column: usize) -> String {
+    let Some((named, state)) = wanted.named_after else { return wanted.title.to_owned() };
+    if states(rows, column) == state.word() { format!("{}, {named}", wanted.title) } else { wanted.title.to_owned() }
 }
 
 /// The states of a column, each once.
@@ -180,13 +209,12 @@ fn figure(section: &Section<'_>, point: &PointResult, name: MetricName) -> Optio
 fn ratio(cells: &[Option<(Cell, f64)>], above: usize, below: usize) -> Option<(Cell, f64)> {
     let value = |at: usize| cells.get(at)?.as_ref().map(|(_, value)| *value).filter(|v| *v > 0.0);
     let ratio = value(above)? / value(below)?;
-    let hover = "how many times slower the drive writes once no erased space is left".to_owned();
+    let hover = "random writes of a sweep over those in rounds to steady state".to_owned();
     Some((Cell { text: format!("{ratio:.1} ×"), hover, state: None }, ratio))
 }
 
 fn pass_cell(sections: &[Section<'_>], rank: usize, pass: usize) -> Option<(Cell, f64)> {
     let fits = |kind: Kind| kind.procedure == Procedure::Passes;
     let (section, series) = series(sections, rank, &fits).next()?;
-    debug_assert!(pass_seconds(series).len() <= series.points.len());
     figure(section, series.points.get(pass)?, MetricName::Seconds)
 }
