@@ -28,6 +28,7 @@ mod nand;
 mod outcome;
 mod read_ahead;
 mod scale;
+mod streams;
 mod time;
 mod write_buffer;
 

@@ -1,9 +1,9 @@
 //! Writes smaller than an indirection unit: the old content is read and merged before the flush.
 
-use crate::read_ahead::Streams;
+use crate::streams::{NumberMap, Streams};
 use crate::time::{Ps, ps};
 use flashlab_spec::MergeModel;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Sequential streams of small writes that can be told apart: twice the threads of the largest
 /// published sweep.
@@ -19,7 +19,7 @@ pub(crate) struct Merger {
     waiting: VecDeque<u32>,
     /// Bytes that are new in each unit that waits or is in progress; only looked up, never walked,
     /// so that the order of the table does not matter. Empty without coalescing.
-    fresh_bytes: HashMap<u32, u64>,
+    fresh_bytes: NumberMap<u32, u64>,
 }
 
 /// What became of a partial write.
@@ -39,7 +39,7 @@ impl Merger {
             coalesce: p.coalesce.value,
             streams: Streams::new(if p.coalesce.value { STREAMS_MAX } else { 0 }),
             waiting: VecDeque::new(),
-            fresh_bytes: HashMap::new(),
+            fresh_bytes: NumberMap::default(),
         }
     }
 
