@@ -56,12 +56,12 @@ fn many_runs_are_a_line_a_drive_with_the_state_of_each_figure() {
     let titles: Vec<&str> = text.lines().nth(3).unwrap_or_default().split("  ").filter(|t| !t.is_empty()).collect();
     assert_eq!(
         titles.iter().map(|t| t.trim()).collect::<Vec<_>>(),
-        ["drive", "seq write", "64K rand write", "4K rand read", "ckpt 1", "ckpt 2"]
+        ["drive", "seq write", "64K free pool", "4K rand read", "ckpt 1", "ckpt 2"]
     );
     let row = text.lines().find(|l| l.starts_with("other-61")).unwrap_or_default();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["other-61", "3,639", "3,630", "1,116,971", "–", "–"]);
     assert!(
-        text.contains("States: after-fill: seq write, 64K rand write, 4K rand read; checkpoint-fill: ckpt 1, ckpt 2"),
+        text.contains("States: after-fill: seq write, 64K free pool, 4K rand read; checkpoint-fill: ckpt 1, ckpt 2"),
         "{text}"
     );
     assert!(text.contains("flashlab compare A B"), "{text}");
@@ -79,6 +79,7 @@ fn figures_of_a_column_in_unlike_states_do_not_look_alike() {
         point.state.condition = flashlab_samples::Condition::Written;
     }
     let text = terminal_table(&runs, 160, false);
+    assert!(text.contains("64K rand write") && !text.contains("free pool"), "no state names what is not all of it");
     assert!(text.contains("3,639*") && text.contains("* other-61, seq write: written"), "{text}");
     assert!(!text.contains("(modelled)"), "the heading says so of all");
     runs.push(common::measured_quick(1, 1));

@@ -66,8 +66,8 @@ enum Pick {
 
 struct Wanted {
     title: &'static str,
-    /// What is added to the title where all figures belong to this state.
-    named_after: Option<(&'static str, Condition)>,
+    /// Where all figures belong to this state: what is added to the title, and the short name.
+    named_after: Option<(Condition, &'static str, &'static str)>,
     short: &'static str,
     unit: &'static str,
     drop_rank: u8,
@@ -87,12 +87,12 @@ fn wanted() -> Vec<Wanted> {
         column("Sequential write", "seq write", "MB/s", 1, grid(Rw::Write, None, Bandwidth)),
         column("Sequential read", "seq read", "MB/s", 3, grid(Rw::Read, None, Bandwidth)),
         Wanted {
-            named_after: Some(("free pool", Condition::AfterFill)),
+            named_after: Some((Condition::AfterFill, "free pool", "64K free pool")),
             ..column("64K random write", "64K rand write", "MB/s", 0, grid(Rw::RandWrite, Some(BLOCK), Bandwidth))
         },
         Wanted {
-            named_after: Some(("steady", Condition::GcSteady)),
-            ..column("64K random write in rounds", "in rounds", "MB/s", 0, steady)
+            named_after: Some((Condition::GcSteady, "steady", "64K steady")),
+            ..column("64K random write in rounds", "64K in rounds", "MB/s", 0, steady)
         },
         column("Ratio of the two", "ratio", "", 1, Pick::Ratio(2, 3)),
         column("4K random read, peak", "4K rand read", "IOPS", 2, grid(Rw::RandRead, Some(Bytes::kib(4)), Iops)),
@@ -123,12 +123,9 @@ pub(crate) fn matrix(sections: &[Section<'_>]) -> Matrix {
         .collect();
     let filled: Vec<bool> = (0..wanted.len()).map(|c| rows.iter().any(|row| row.cells[c].is_some())).collect();
     let columns = wanted.iter().enumerate().filter(|(c, _)| filled[*c]);
-    let columns = columns.map(|(c, w)| Headline {
-        title: title(w, &rows, c),
-        short: w.short,
-        unit: w.unit,
-        state: states(&rows, c),
-        drop_rank: w.drop_rank,
+    let columns = columns.map(|(c, w)| {
+        let (title, short) = names(w, &rows, c);
+        Headline { title, short, unit: w.unit, state: states(&rows, c), drop_rank: w.drop_rank }
     });
     let columns = columns.collect();
     for row in &mut rows {
@@ -148,10 +145,14 @@ fn origin(sections: &[Section<'_>], rank: usize) -> String {
     words.join(" + ")
 }
 
-/// A column is not named after a state that not all of its figures belong to.
-fn title(wanted: &Wanted, rows: &[Row], column: usize) -> String {
-    let Some((named, state)) = wanted.named_after else { return wanted.title.to_owned() };
-    if states(rows, column) == state.word() { format!("{}, {named}", wanted.title) } else { wanted.title.to_owned() }
+/// Title and short name. A column is not named after a state that not all of its figures belong to.
+fn names(wanted: &Wanted, rows: &[Row], column: usize) -> (String, &'static str) {
+    match wanted.named_after {
+        Some((state, named, short)) if states(rows, column) == state.word() => {
+            (format!("{}, {named}", wanted.title.trim_end_matches(" in rounds")), short)
+        }
+        _ => (wanted.title.to_owned(), wanted.short),
+    }
 }
 
 /// The states of a column, each once.
