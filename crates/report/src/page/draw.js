@@ -5,6 +5,7 @@
   var data = JSON.parse(document.getElementById("chart-data").textContent);
   var narrow = 560; // px: below it the tools above a chart would lie over its text
   var digit = 8; // px a character of a tick label takes at most
+  var letter = 6.2, lineHeight = 15; // px of the text above a chart
   var beside = 90; // px of a chart that are not its x axis
   var ahead = "400px"; // how far outside the view a chart is drawn
   var hidden = {}; // numbers of the drives that are not shown
@@ -42,6 +43,15 @@
     });
   }
 
+  // Breaks the line above a chart that is too narrow for it.
+  function foldTag(chart, width) {
+    var tag = chart.layout.annotations[0], at = tag.text.lastIndexOf(" · ");
+    if (tag.text.length * letter < width - beside || at < 0) return;
+    tag.text = tag.text.slice(0, at) + "<br>" + tag.text.slice(at + 3);
+    tag.align = "left";
+    chart.layout.margin.t += lineHeight;
+  }
+
   // One entry of the legend stands for all published figures of a chart.
   function addPublished(chart) {
     if (!chart.published) return;
@@ -76,6 +86,7 @@
       if (isHidden(line)) line.visible = false;
     });
     thin(chart, box.clientWidth);
+    foldTag(chart, box.clientWidth);
     addPublished(chart);
     Plotly.newPlot(box, chart.data, chart.layout, {
       responsive: true,

@@ -73,11 +73,7 @@ fn chart(runs: &[RunRecord], suite: &str, name: MetricName, several: bool) -> Op
         let line = if points.len() > MARKS_SHOWN_MAX { line.look(Look::Plain) } else { line };
         lines.push(if several { line.of_drive(rank) } else { line });
     }
-    let x = if several {
-        "Written (multiples of the user capacity)".to_owned()
-    } else {
-        format!("Written ({})", volume.name)
-    };
+    let x = if several { "Written (user capacities)".to_owned() } else { format!("Written ({})", volume.name) };
     let (title, y) = match name {
         MetricName::FreePool if several => {
             ("Free pool over the volume written", "Free pool (% of the user capacity)".to_owned())
