@@ -10,6 +10,8 @@ use flashlab_report::{Column, Table, fidelity_csv, number};
 use flashlab_samples::PointResult;
 use std::fmt::Write;
 
+/// Below this many points the 90th percentile says nothing.
+const POINTS_FOR_P90: usize = 10;
 /// How many of the largest errors are named.
 const WORST: usize = 10;
 
@@ -94,7 +96,7 @@ fn cells(
         workload.to_owned(),
         free.map_or(0, |s| s.count).to_string(),
         or_none(free.map(|s| s.median)),
-        or_none(free.map(|s| s.p90)),
+        or_none(free.filter(|s| s.count >= POINTS_FOR_P90).map(|s| s.p90)),
         or_none(free.map(|s| s.worst)),
         at.map_or(0, |s| s.count).to_string(),
         or_none(at.map(|s| s.median)),

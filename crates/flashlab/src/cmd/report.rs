@@ -7,6 +7,9 @@ use crate::exit::Exit;
 use crate::output::ReportFolder;
 use crate::resolve::profile_of;
 
+/// More runs than this are counted in the title rather than named.
+const NAMES_MAX: usize = 3;
+
 pub(crate) fn run(args: &Report) -> anyhow::Result<Exit> {
     let store = store_to_read(args.store.store.as_ref())?;
     let mut records = Vec::new();
@@ -23,7 +26,8 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Exit> {
         profiles.extend(known.filter(|p| !profiles.contains(p)));
     }
     let names: Vec<String> = records.iter().map(|r| format!("{} of {}", r.suite.id, r.provenance.target.id)).collect();
-    folder.write(&records, &profiles, &names.join(", "))?;
+    let title = if names.len() > NAMES_MAX { format!("{} runs", names.len()) } else { names.join(", ") };
+    folder.write(&records, &profiles, &title)?;
     folder.announce();
     Ok(Exit::Done)
 }
