@@ -2,6 +2,9 @@
 
 use flashlab_samples::{Condition, Ended, JobResult, LatencyHistogram, Metric, MetricName};
 
+/// In a feature that was in force: reads of what was never written.
+const UNWRITTEN: &str = "unwritten";
+
 /// All figures that `result` supports, in the order of [`MetricName::ALL`]. Nothing measured gives
 /// no figure, never zero.
 pub fn figures(result: &JobResult) -> Vec<Metric> {
@@ -44,7 +47,14 @@ pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
         let place = error.first_offset.map(|o| format!(", first at byte {}", o.0)).unwrap_or_default();
         out.push(format!("{} × {}{place}", error.count, error.kind));
     }
-    out.extend(thin_percentiles(&result.latency()));
+    if result.ios() == 0 {
+        out.push("no I/O was completed in the measured window: there is no figure".into());
+    } else if out.is_empty() {
+        out.extend(thin_percentiles(&result.latency()));
+    }
+    if result.read.ios > 0 {
+        out.extend(result.granted.features.iter().filter(|f| f.contains(UNWRITTEN)).cloned());
+    }
     if result.read.ios > 0 && matches!(condition, Condition::Purged) {
         out.push("reads of blocks that hold no data: the flash was not touched".into());
     }

@@ -26,7 +26,7 @@ impl ReportFolder {
         let existing = [PAGE, TABLE, MANIFEST].iter().find(|name| fs::symlink_metadata(path.join(name)).is_ok());
         if let (Some(name), false) = (existing, replace) {
             return Err(CliError::Refused {
-                what: format!("{}: {name} is there already, from an earlier report", path.display()),
+                what: format!("{}: {name} is there already", path.display()),
                 remedy: "pass --replace to overwrite the report (its store is kept), or --out DIR for another folder"
                     .into(),
             });
@@ -54,6 +54,11 @@ impl ReportFolder {
         let page = flashlab_report::html(runs, profiles, &crate::catalog::published()?, title)?;
         write_whole(&self.join(PAGE), &page, true)?;
         Ok(())
+    }
+
+    /// The files that a report is made of, as outputs.
+    pub(crate) fn outputs(path: &Path) -> [PathBuf; 3] {
+        [PAGE, TABLE, MANIFEST].map(|name| path.join(name))
     }
 
     /// Says what was written.
@@ -93,6 +98,60 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<(), CliError> {
         return Err(CliError::usage(format!("{}: a folder", path.display()), "give the path of a file in it"));
     }
     Ok(())
+}
+
+/// Fails where an output would take the place of an input, of the store or of another output, and where
+/// a file that is to be replaced is a store or in use as a disk. Each is named with what it is.
+pub(crate) fn keep_apart(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> Result<(), CliError> {
+    for (i, (what, output)) in outputs.iter().enumerate() {
+        if *output == Path::new("-") {
+            continue;
+        }
+        let others = inputs.iter().chain(&outputs[i + 1..]);
+        if let Some((other, path)) = others.into_iter().find(|(_, path)| same_file(output, path)) {
+            return Err(CliError::Refused {
+                what: format!("{what} {} is also {other} ({})", output.display(), path.display()),
+                remedy: "give each a file of its own".into(),
+            });
+        }
+        if let Some(why) = precious(output) {
+            return Err(CliError::Refused {
+                what: format!("{what} {} would take the place of a file that {why}", output.display()),
+                remedy: "give another path".into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The same file by device and inode, or, where one does not exist yet, by its resolved path.
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {
+        return a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino());
+    }
+    let resolved = |path: &Path| {
+        let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = fs::canonicalize(folder).or_else(|_| std::path::absolute(folder)).ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    resolved(a).is_some_and(|a| Some(a) == resolved(b))
+}
+
+/// Why a file must not be replaced by a text, whatever the user allowed.
+fn precious(path: &Path) -> Option<&'static str> {
+    use flashlab_guard::ProtectionKind::{BackingFile, Mounted, Swap};
+    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return None;
+    }
+    let mut head = [0; 16];
+    let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
+    if read.is_ok() && head.starts_with(b"SQLite format 3\0") {
+        return Some("is a store");
+    }
+    let seen = flashlab_guard::inspect(path).ok()?;
+    let in_use = seen.protections.iter().any(|p| matches!(p.kind, Mounted | Swap | BackingFile));
+    in_use.then_some("is in use as a disk")
 }
 
 /// Writes `text` to `path`, or to standard output for `-`. A file is written whole or not at all.

@@ -33,6 +33,12 @@ const NOT_STORAGE: &[&str] = &[
     "mqueue",
 ];
 
+/// File systems that show files of others under device numbers of their own, so that a file in use can't
+/// be known by its device and inode there.
+fn is_stacked(file_system: &str) -> bool {
+    matches!(file_system, "overlay" | "ecryptfs" | "aufs" | "unionfs" | "shiftfs") || file_system.starts_with("fuse")
+}
+
 /// What direct I/O is aligned to where neither the file nor its device says: the smallest block that
 /// any device has.
 const ALIGNMENT_DEFAULT: Bytes = Bytes(512);
@@ -55,6 +61,13 @@ pub(crate) fn inspect(
         mark = content(path, handle, stat, &mut protections)?;
         if mark != Mark::Ours {
             protections.push(not_ours(path, mark, &file_system));
+        }
+        if mark != Mark::Ours && is_stacked(&file_system) {
+            let detail = format!(
+                "{} is on {file_system}, where it can't be seen whether another path to the same file is in use",
+                path.display()
+            );
+            protections.push(Protection::new(ProtectionKind::NotSupported, detail));
         }
     }
     if stat.links > 1 {
@@ -106,7 +119,9 @@ pub(crate) fn uses(snapshot: &Snapshot<'_>, path: &Path, id: FileId) -> Vec<Prot
     if snapshot.swap_in(id) {
         found.push(Protection::new(ProtectionKind::Swap, format!("{} is in use as swap", path.display())));
     }
-    for entry in snapshot.loops_over(id) {
+    let stacked_at = |path: &Path| Stat::at(path).is_ok_and(|stat| is_stacked(&file_system(snapshot, &stat)));
+    let stacked = stacked_at(path);
+    for entry in snapshot.loops_over(id, |entry| stacked || stacked_at(&entry.path)) {
         let detail = format!("{} is attached as {}", path.display(), entry.name);
         found.push(Protection::new(ProtectionKind::BackingFile, detail));
         for mut above in tree::protections(snapshot, &entry.name, Content::Leave) {

@@ -78,9 +78,17 @@ impl<'a> Snapshot<'a> {
         self.swaps.iter().any(|swap| swap.file == Some(file))
     }
 
-    /// Loop devices over this file.
-    pub(crate) fn loops_over(&self, file: FileId) -> impl Iterator<Item = &AttachedLoop> {
-        self.loops.iter().filter(move |entry| entry.backing.is_some_and(|backing| backing.id == file))
+    /// Loop devices over this file; `by_inode` tells those whose device number may differ for the same
+    /// file, because one of the two paths is on a stacked file system.
+    pub(crate) fn loops_over(
+        &self,
+        file: FileId,
+        by_inode: impl Fn(&AttachedLoop) -> bool,
+    ) -> impl Iterator<Item = &AttachedLoop> {
+        let same = move |entry: &&AttachedLoop| {
+            entry.backing.is_some_and(|b| b.id == file || (b.id.inode == file.inode && by_inode(entry)))
+        };
+        self.loops.iter().filter(same)
     }
 
     /// Loop devices over this block device.

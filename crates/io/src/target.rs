@@ -9,7 +9,7 @@ use flashlab_spec::{Job, Rw, SpecError};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -142,12 +142,21 @@ impl FileTarget {
             && std::fs::read_to_string(setting).is_ok_and(|text| text.trim() == "0")
     }
 
-    /// Whether a file has holes in the region, or space that was reserved and never
-    /// written. Pages that happen to be in the page cache look written.
-    fn is_partly_unwritten(&self, job: &Job) -> bool {
-        let hole = rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(job.region.offset.0));
+    /// How much of what will be read was never written: holes, or space that was only reserved.
+    fn unwritten(&self, job: &Job) -> Option<&'static str> {
+        if self.identity.kind == TargetKind::LoopDevice {
+            let backing = std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", self.identity.id)).ok()?;
+            let found = std::fs::metadata(backing.trim_end_matches('\n')).ok()?;
+            let allocated = found.blocks() * 512;
+            return (allocated < found.len()).then_some(if allocated == 0 { "entirely" } else { "partly" });
+        }
+        let seek = |to| rustix::fs::seek(&self.file, to);
         let end = job.region.offset.0 + job.region.length.0;
-        self.identity.kind == TargetKind::File && hole.is_ok_and(|hole| hole < end)
+        let hole = seek(rustix::fs::SeekFrom::Hole(job.region.offset.0)).ok()?;
+        // No data at all is an error of its own (ENXIO).
+        let data = seek(rustix::fs::SeekFrom::Data(job.region.offset.0));
+        let none = data.is_err() || data.is_ok_and(|data| data >= end);
+        (hole < end).then_some(if none { "entirely" } else { "partly" })
     }
 }
 
@@ -170,8 +179,10 @@ impl Target for FileTarget {
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
         self.admit(job)?;
         let mut run = Run::new(job, &self.file, &self.path, self.options, self.stuck_after)?;
-        if !matches!(job.rw, Rw::Write | Rw::RandWrite) && self.is_partly_unwritten(job) {
-            run.remark("partly-unwritten: reads of what was never written touch no device");
+        if !matches!(job.rw, Rw::Write | Rw::RandWrite)
+            && let Some(how_much) = self.unwritten(job)
+        {
+            run.remark(&format!("{how_much} unwritten: reads of what was never written touch no device"));
         }
         let mut result = run.finish(observer)?;
         if self.options.direct && self.is_loop_over_page_cache() {

@@ -10,6 +10,7 @@ use flashlab_spec::{
 use flashlab_target::Target;
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use flashlab_workload::named_seed;
+use std::collections::BTreeSet;
 
 /// Steps of a plan at most: a suite that expands to more is a slip.
 const STEPS_MAX: usize = 10_000;
@@ -149,7 +150,7 @@ pub struct Estimate {
 /// [`LabError::Spec`] if a job can't run on the target or the region is too small.
 pub fn plan(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Result<Plan, LabError> {
     let region = region(suite, target, options)?;
-    let mut planner = Planner { suite, target, options, region, steps: Vec::new(), fills: 0 };
+    let mut planner = Planner { suite, target, options, region, steps: Vec::new(), fills: 0, places: BTreeSet::new() };
     for step in &suite.steps {
         match step {
             SuiteStep::Purge => planner.purge(),
@@ -197,6 +198,8 @@ struct Planner<'a> {
     region: Region,
     steps: Vec<PlannedStep>,
     fills: u32,
+    /// Workload, iodepth, numjobs and generator of the results planned since the last fill.
+    places: BTreeSet<(String, u32, u32, &'static str)>,
 }
 
 impl Planner<'_> {
@@ -320,6 +323,7 @@ impl Planner<'_> {
             });
         }
         let mut estimate = self.estimate(job, repeats);
+        self.take_place(&kind)?;
         if let Some(lead_in) = lead_in {
             estimate.writes.0 += lead_in.0;
             estimate.time += self.target.write_rate.0.time_for(lead_in);
@@ -327,6 +331,23 @@ impl Planner<'_> {
         }
         self.steps.push(PlannedStep { title, kind, estimate });
         Ok(())
+    }
+
+    /// Two results at one place of the table could not be told apart. After a purge or a fill the state
+    /// is another, and the same points may be taken again.
+    fn take_place(&mut self, kind: &StepKind) -> Result<(), SpecError> {
+        let (StepKind::Point { job } | StepKind::Steady { job, .. }) = kind else {
+            self.places.clear();
+            return Ok(());
+        };
+        if self.places.insert((job.workload.clone(), job.iodepth, job.numjobs, job.generator.word())) {
+            return Ok(());
+        }
+        Err(SpecError::Job {
+            workload: job.workload.clone(),
+            reason: format!("iodepth {}, numjobs {} stands in the suite twice", job.iodepth, job.numjobs),
+            remedy: "give one of the two another workload name, or leave it out".into(),
+        })
     }
 
     fn estimate(&self, job: &Job, repeats: u64) -> Estimate {
@@ -379,6 +400,7 @@ impl Plan {
 
     /// Whether any step writes.
     pub fn writes(&self) -> bool {
-        self.steps.iter().any(|s| s.estimate.writes > Bytes(0) || s.kind == StepKind::Purge)
+        // By kind, never by an estimate, which may round to nothing.
+        self.steps.iter().any(|s| s.kind.job().is_none_or(|job| job.rw.writes()))
     }
 }

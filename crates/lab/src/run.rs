@@ -16,6 +16,8 @@ use std::time::Instant;
 /// Less erased space than this share of the nominal spare is the reserve that garbage collection works
 /// with, not a pool.
 const POOL_SHARE_MIN: f64 = 1.0 / 6.0;
+/// Writes that go to free space are not amplified, but for padding.
+const AMPLIFICATION_MIN: f64 = 1.1;
 /// Fills after which a target counts as preconditioned.
 const FILLS_OF_A_PRECONDITION: u32 = 2;
 
@@ -251,9 +253,11 @@ impl Runner<'_> {
 
     /// Where the drive says how much erased space is left.
     fn pool_is_used_up(&self, result: &JobResult) -> bool {
-        let free = result.health.and_then(|h| h.free_pool);
-        free.zip(self.target.nominal_spare())
-            .is_some_and(|(free, spare)| (free.0 as f64) < POOL_SHARE_MIN * spare.0 as f64)
+        let Some(health) = result.health else { return false };
+        let little = health.free_pool.zip(self.target.nominal_spare());
+        let little = little.is_some_and(|(free, spare)| (free.0 as f64) < POOL_SHARE_MIN * spare.0 as f64);
+        let moved = health.media_written.zip(health.host_written);
+        little && moved.is_some_and(|(media, host)| media.0 as f64 > AMPLIFICATION_MIN * host.0 as f64)
     }
 
     fn steady(
@@ -297,6 +301,13 @@ impl Runner<'_> {
                     point.metrics = steady::window_figures(in_window);
                     point.job = None;
                     point.remarks = vec![sentence.clone()];
+                    // What holds for a round holds for the window, but for the number of samples.
+                    let said_of_rounds = in_window.iter().flat_map(|r| remarks(r, self.state.condition));
+                    for remark in said_of_rounds.filter(|r| !r.starts_with("fewer than")) {
+                        if !point.remarks.contains(&remark) {
+                            point.remarks.push(remark);
+                        }
+                    }
                     points.push(point);
                     said.push(sentence);
                     true

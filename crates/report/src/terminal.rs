@@ -173,6 +173,12 @@ fn block(out: &mut String, section: &Section<'_>, series: &Series<'_>, notes: &m
     if let Some(rounds) = &series.rounds {
         line(out, &rounds.words(section.rate), width);
     }
+    // The checkpoints one by one: the passes below are their means.
+    if section.workload.ends_with("-single") && series.points.len() > LINES_MAX {
+        let text = format!("{} checkpoints; each is in results.csv and in the report", series.points.len());
+        line(out, &text, width);
+        return;
+    }
     match Grid::of(&series.points).filter(|_| series.points.len() > LINES_MAX) {
         Some(grid) => out.push_str(&grid.render(section, notes, width, color)),
         None => out.push_str(&lines(series, notes).render(width, color)),
@@ -197,11 +203,15 @@ fn lines(series: &Series<'_>, notes: &mut Notes) -> Table {
     let last_round = || series.rounds.as_ref().and_then(|r| r.points.last().copied());
     let points: Vec<&PointResult> =
         if series.points.is_empty() { last_round().into_iter().collect() } else { series.points.clone() };
-    let mut columns = vec![Column::number("iodepth"), Column::number("numjobs")];
+    let depth = points.iter().any(|p| p.at.iodepth.is_some() || p.at.numjobs.is_some());
+    let seconds = points.iter().any(|p| p.value(MetricName::Seconds).is_some());
+    let mut columns: Vec<Column> = Vec::new();
+    columns.extend(depth.then(|| [Column::number("iodepth"), Column::number("numjobs")]).into_iter().flatten());
     let threads = points.iter().any(|p| p.at.threads.is_some());
     let pass = points.iter().any(|p| p.at.pass.is_some());
     columns.extend(threads.then(|| Column::number("threads")));
     columns.extend(pass.then(|| Column::number(if series.rounds.is_some() { "round" } else { "pass" })));
+    columns.extend(seconds.then(|| Column::number("seconds")));
     columns.extend([Column::number("MB/s"), Column::number("IOPS")]);
     columns.extend(LATENCIES.map(|(name, rank)| Column::number(text::label(name)).drop_rank(rank)));
     columns.push(Column::text("state").drop_rank(4));
@@ -211,9 +221,11 @@ fn lines(series: &Series<'_>, notes: &mut Notes) -> Table {
     for point in points {
         let at = &point.at;
         let number = |value: Option<u32>| value.map_or_else(|| text::NONE.to_owned(), |v| v.to_string());
-        let mut cells = vec![number(at.iodepth), number(at.numjobs)];
+        let mut cells: Vec<String> = Vec::new();
+        cells.extend(depth.then(|| [number(at.iodepth), number(at.numjobs)]).into_iter().flatten());
         cells.extend(threads.then(|| number(at.threads)));
         cells.extend(pass.then(|| number(at.pass)));
+        cells.extend(seconds.then(|| figure(point, MetricName::Seconds)));
         cells.extend([figure(point, MetricName::Bandwidth), figure(point, MetricName::Iops)]);
         cells.extend(LATENCIES.map(|(name, _)| figure(point, name)));
         cells.push(point.state.condition.word().to_owned());

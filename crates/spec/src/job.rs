@@ -11,6 +11,9 @@ const NUMJOBS_MAX: u32 = 1024;
 /// Largest transfer; MDTS of known drives is at most 4 MiB, the kernel splits at less.
 const BS_MAX: Bytes = Bytes::mib(64);
 
+/// Shorter than this, what a run measures is its own start.
+const RUNTIME_MIN: Nanos = Nanos::millis(1);
+
 /// Access pattern, in fio's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -133,7 +136,7 @@ impl Job {
         }
         if !self.bs.0.is_multiple_of(logical_block.0) {
             return refuse(
-                format!("bs {} is not a multiple of the logical block of {logical_block}", self.bs),
+                format!("bs {} B is not a multiple of the logical block of {logical_block}", self.bs.0),
                 format!("use {}", Bytes(self.bs.0.div_ceil(logical_block.0).saturating_mul(logical_block.0))),
             );
         }
@@ -152,8 +155,8 @@ impl Job {
         if self.runtime.is_none() && self.amount.is_none() {
             return refuse("neither a run time nor an amount is given".into(), "set runtime, such as 30s".into());
         }
-        if self.runtime == Some(Nanos::ZERO) {
-            return refuse("runtime is 0".into(), "use at least 1s".into());
+        if let Some(runtime) = self.runtime.filter(|time| *time < RUNTIME_MIN) {
+            return refuse(format!("runtime is {runtime}"), format!("use at least {RUNTIME_MIN}"));
         }
         let end = self.region.offset.0.checked_add(self.region.length.0);
         if end.is_none_or(|end| end > capacity.0) || !self.region.offset.0.is_multiple_of(logical_block.0) {
@@ -242,7 +245,7 @@ mod tests {
         check(|j| j.numjobs = 0, "numjobs is 0");
         check(|j| j.numjobs = 5000, "use 1 to 1024");
         check(|j| j.runtime = None, "neither");
-        check(|j| j.runtime = Some(Nanos::ZERO), "runtime is 0");
+        check(|j| j.runtime = Some(Nanos::ZERO), "runtime is 0 ns");
         check(|j| j.region.length = Bytes::mib(2), "outside");
         check(|j| j.region.offset = Bytes(u64::MAX), "outside");
         let extent = |at: u64, n: u64| Region { offset: Bytes::kib(at), length: Bytes::kib(n) };

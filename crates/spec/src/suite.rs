@@ -242,8 +242,12 @@ impl SweepStep {
         let axes = [("iodepth", &self.iodepth), ("numjobs", &self.numjobs), ("threads", &self.threads)];
         let axes = if self.threads.is_empty() { &axes[..2] } else { &axes[2..] };
         for (key, axis) in axes {
-            if axis.is_empty() || axis.contains(&0) {
-                return Err(Wrong::new(key, format!("{axis:?}"), "an axis needs values from 1", "such as [1, 8]"));
+            let mut sorted = (*axis).clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            if axis.is_empty() || axis.contains(&0) || sorted.len() != axis.len() {
+                let reason = "an axis needs values from 1, each once";
+                return Err(Wrong::new(key, format!("{axis:?}"), reason, "such as [1, 8]"));
             }
         }
         if self.interval_goal.is_some_and(|g| !(0.0001..0.5).contains(&g)) {
@@ -268,8 +272,9 @@ impl SteadyStep {
             let shown = format!("window {}, rounds_max {}", r.window, r.rounds_max);
             return Err(Wrong::new("rule", shown, "the window does not fit", "use window 5, rounds_max 25"));
         }
-        if !(r.range_max > 0.0 && r.slope_max > 0.0) {
-            return Err(Wrong::new("rule", "0", "limits must be above 0", "use 0.2 and 0.1"));
+        if !(r.range_max > 0.0 && r.slope_max > 0.0 && r.range_max.is_finite() && r.slope_max.is_finite()) {
+            let shown = format!("range_max {}, slope_max {}", r.range_max, r.slope_max);
+            return Err(Wrong::new("rule", shown, "limits must be above 0 and finite", "use 0.2 and 0.1"));
         }
         Ok(())
     }

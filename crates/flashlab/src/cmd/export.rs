@@ -22,6 +22,9 @@ pub(crate) fn run(args: &Export) -> anyhow::Result<Exit> {
     for path in [&args.csv, &args.json].into_iter().flatten() {
         output::check(path, args.replace)?;
     }
+    let outputs = [("--csv", &args.csv), ("--json", &args.json)];
+    let outputs: Vec<_> = outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))).collect();
+    output::keep_apart(&outputs, &[("the store", store.path())])?;
     let csv = args.csv.clone().or_else(|| args.json.is_none().then(|| "-".into()));
     if let Some(path) = &csv {
         output::write_or_print(path, &flashlab_report::results_csv(&records)?, args.replace)?;

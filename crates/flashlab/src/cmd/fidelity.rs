@@ -20,6 +20,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         output::check(path, args.replace)?;
     }
     let store = store_to_read(args.store.store.as_ref())?;
+    if let Some(path) = &args.csv {
+        output::keep_apart(&[("--csv", path)], &[("the store", store.path())])?;
+    }
     let ids = if args.runs.is_empty() { newest_of_each(&store)? } else { run_numbers(&store, &args.runs)? };
     let records = ids.iter().map(|id| store.run(*id)).collect::<Result<Vec<_>, _>>()?;
     let points: Vec<&PointResult> = records.iter().flat_map(|r| r.points()).collect();

@@ -13,6 +13,7 @@ pub(crate) fn run(args: &List) -> anyhow::Result<Exit> {
     let store = store_to_read(args.store.store.as_ref())?;
     let runs = store.runs()?;
     if let Some(path) = &args.json.json {
+        output::keep_apart(&[("--json", path)], &[("the store", store.path())])?;
         output::write_or_print(path, &(serde_json::to_string_pretty(&runs)? + "\n"), args.json.replace)?;
     }
     if args.json.json.as_deref() == Some(Path::new("-")) {

@@ -1,5 +1,6 @@
 //! `flashlab plan`: every step with the bytes it writes and the time it takes. Touches nothing.
 
+use super::run::inputs;
 use crate::args::PlanArgs;
 use crate::exit::Exit;
 use crate::resolve::{self, Named};
@@ -16,6 +17,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
     if let Some(path) = &args.json.json {
         output::check(path, args.json.replace)?;
+        output::keep_apart(&[("--json", path)], &inputs(&args.what))?;
     }
     let (plan, inspection) = match resolve::named(&args.what, &suite)? {
         Named::Modelled(drive) => (plan(&suite, &TargetFacts::of(drive.as_ref() as &dyn Target), &options)?, None),

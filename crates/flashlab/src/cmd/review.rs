@@ -24,6 +24,15 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     if let Some(path) = &args.json {
         output::check(path, args.replace)?;
     }
+    let outputs = ReportFolder::outputs(&args.out);
+    let mut outputs: Vec<(&str, &std::path::Path)> =
+        outputs.iter().map(|file| ("the report's", file.as_path())).collect();
+    outputs.extend(args.json.as_ref().map(|json| ("--json", json.as_path())));
+    let store_path = args.out.join("flashlab.db");
+    let mut inputs: Vec<(&str, &std::path::Path)> = vec![("the store", &store_path)];
+    inputs.extend(args.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
+    inputs.extend(args.suite.iter().map(|suite| ("a suite", std::path::Path::new(suite))));
+    output::keep_apart(&outputs, &inputs)?;
     let threads = match args.threads {
         Some(0) => return Err(CliError::usage("--threads is 0", "use at least 1").into()),
         Some(n) => n as usize,

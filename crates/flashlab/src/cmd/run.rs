@@ -1,6 +1,6 @@
 //! `flashlab run`: a suite on a file, a loop device or a modelled drive.
 
-use crate::args::{Engine, Run};
+use crate::args::{Engine, Run, What};
 use crate::exit::{CliError, Exit};
 use crate::made::Made;
 use crate::output::{self, ReportFolder};
@@ -25,6 +25,8 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     if matches!(named, Named::Real(_)) {
         check_engine(&rehearsal, args.engine)?;
     }
+    let path = args.store.clone().unwrap_or_else(|| PathBuf::from("flashlab.db"));
+    keep_apart(args, &path)?;
     if let Some(path) = &args.json {
         output::check(path, args.replace)?;
     }
@@ -33,7 +35,6 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     let mut made = Made::default();
     let folder =
         args.out.as_ref().map(|out| made.make(out, || ReportFolder::prepare(out, args.replace))).transpose()?;
-    let path = args.store.clone().unwrap_or_else(|| PathBuf::from("flashlab.db"));
     let mut store = made.make(&path, || Store::create_or_open(&path))?;
     let (mut target, profile): (Box<dyn Target>, Option<DriveProfile>) = match named {
         Named::Modelled(drive) => {
@@ -75,6 +76,32 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
         finished.run.0
     );
     Ok(exit_of(&finished))
+}
+
+/// What a run reads, as inputs that no output may replace.
+pub(crate) fn inputs(what: &What) -> Vec<(&'static str, &Path)> {
+    let mut out = vec![("the suite", Path::new(&what.suite)), ("the target", Path::new(&what.on))];
+    out.extend(what.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
+    out
+}
+
+/// Outputs, store and inputs are files of their own.
+fn keep_apart(args: &Run, store: &Path) -> Result<(), CliError> {
+    let report = args.out.as_ref().map(|out| ReportFolder::outputs(out)).unwrap_or_default();
+    let mut outputs: Vec<(&str, &Path)> = report.iter().map(|file| ("the report's", file.as_path())).collect();
+    outputs.retain(|(_, path)| !path.as_os_str().is_empty());
+    outputs.extend(args.json.as_ref().map(|json| ("--json", json.as_path())));
+    let mut others = inputs(&args.what);
+    others.push(("the store", store));
+    output::keep_apart(&outputs, &others)?;
+    // The store is only added to, but not on top of an input.
+    match inputs(&args.what).into_iter().find(|(_, path)| output::same_file(store, path)) {
+        Some((what, path)) => {
+            let what = format!("the store {} is also {what} ({})", store.display(), path.display());
+            Err(CliError::Refused { what, remedy: "give --store another path".into() })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Options that would have no effect are refused rather than ignored.
