@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::write(folder.join("results.csv"), results_csv(&both)?)?;
     std::fs::write(folder.join("results.json"), results_json(&both)?)?;
     for width in [72, 100, 160] {
-        println!("{}", terminal_table(&both, width, false));
+        println!("{}", terminal_table(&both, &[], width, false));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::table::{Column, Table, wrap};
 use crate::text::{self, clean};
 use crate::view::{Matrix, Notes, Section, Series, matrix, sections, state_sentence};
-use flashlab_analysis::{RunRecord, RunStatus};
+use flashlab_analysis::{PublishedPoint, RunRecord, RunStatus};
 use flashlab_samples::{MetricName, PointResult};
 
 /// A full grid with more points than this is folded into a matrix; fewer stay a line each.
@@ -23,9 +23,9 @@ const LATENCIES: [(MetricName, u8); 5] = [
 /// The results of `runs` for a terminal of `width` columns. One or two runs: a block a run, in it a
 /// block a workload. More of them: a line a drive with its headline figures. Bandwidth is in MB/s
 /// (powers of 1000) throughout.
-pub fn terminal_table(runs: &[RunRecord], width: usize, color: bool) -> String {
+pub fn terminal_table(runs: &[RunRecord], published: &[PublishedPoint], width: usize, color: bool) -> String {
     if runs.len() > WHOLE_MAX {
-        let matrix = matrix(&sections(runs, &[]));
+        let matrix = matrix(&sections(runs, published));
         if !matrix.columns.is_empty() {
             return compact(runs, &matrix, width, color);
         }
@@ -77,7 +77,7 @@ fn compact(runs: &[RunRecord], matrix: &Matrix, width: usize, color: bool) -> St
         if c.unit.is_empty() { column } else { column.group(c.unit) }
     }));
     let mut table = Table::new(columns);
-    let mut others: Vec<String> = Vec::new();
+    let (mut others, mut off): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     let mixed = matrix.rows.iter().any(|row| row.origin != matrix.rows[0].origin);
     for row in &matrix.rows {
         let mut cells = vec![if mixed { format!("{} ({})", row.label, row.origin) } else { row.label.clone() }];
@@ -86,6 +86,12 @@ fn compact(runs: &[RunRecord], matrix: &Matrix, width: usize, color: bool) -> St
                 cells.push(text::NONE.to_owned());
                 continue;
             };
+            if let Some(printed) = cell.published.as_ref().filter(|_| cell.is_off()) {
+                let error = text::signed_percent(printed.error);
+                off.push(format!("! {}, {}: published {} ({error})", row.label, headline.short, printed.text));
+                cells.push(format!("{}!", cell.text));
+                continue;
+            }
             // Figures of one column in unlike states must not look alike.
             match cell.state.filter(|state| headline.state.split(", ").next() != Some(*state)) {
                 Some(state) => {
@@ -101,6 +107,10 @@ fn compact(runs: &[RunRecord], matrix: &Matrix, width: usize, color: bool) -> St
     out.push_str(&table.render(width, color));
     out.push('\n');
     others.iter().for_each(|text| line(&mut out, text, width));
+    if !off.is_empty() {
+        line(&mut out, "Model more than 10 % off what reviews printed; go by the published figure:", width);
+        off.iter().for_each(|text| line(&mut out, text, width));
+    }
     line(&mut out, &states_of(matrix), width);
     line(&mut out, "All points: results.csv and index.html of the report; side by side: flashlab compare A B", width);
     out

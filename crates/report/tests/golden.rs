@@ -55,6 +55,6 @@ fn page() {
 #[test]
 fn terminal() {
     let runs = runs();
-    let text: Vec<String> = [72, 140].iter().map(|width| terminal_table(&runs, *width, false)).collect();
+    let text: Vec<String> = [72, 140].iter().map(|width| terminal_table(&runs, &[], *width, false)).collect();
     check("terminal.txt", &text.join("\n----\n\n"));
 }

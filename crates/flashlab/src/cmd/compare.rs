@@ -7,7 +7,7 @@ use crate::exit::{CliError, Exit};
 use crate::output;
 use flashlab_analysis::{Comparison, RunRecord, RunStatus, compare};
 use flashlab_report::{Column, Table, number};
-use flashlab_samples::{MetricName, PointResult};
+use flashlab_samples::{MetricName, Origin, PointResult};
 use flashlab_store::Store;
 use std::fmt::Write;
 
@@ -52,22 +52,27 @@ fn records(store: &Store, name: &str) -> anyhow::Result<Vec<RunRecord>> {
 
 fn text(c: &Comparison, (name_a, a): (&str, &[RunRecord]), (name_b, b): (&str, &[RunRecord]), all: bool) -> String {
     let origin = |records: &[RunRecord]| records.first().map_or("", |r| r.provenance.origin.word()).to_uppercase();
+    let named = |name: &str, records: &[RunRecord]| match records.first() {
+        Some(r) if r.provenance.target.id != name => format!("{name} ({})", r.provenance.target.id),
+        _ => name.to_owned(),
+    };
+    let (name_a, name_b) = (&named(name_a, a), &named(name_b, b));
     let mut out = format!("{name_a} ({}) against {name_b} ({}), like with like\n\n", origin(a), origin(b));
     let mut table = Table::new(vec![
-        Column::text("suite").drop_rank(1),
+        Column::text("suite").drop_rank(2),
         Column::text("workload"),
-        Column::text("state").drop_rank(2),
+        Column::text("state"),
         Column::text("figure"),
         Column::text("at"),
-        Column::number(name_a.to_owned()),
-        Column::number(name_b.to_owned()),
+        Column::number(name_a.clone()),
+        Column::number(name_b.clone()),
         Column::number("ratio"),
         Column::text("better"),
     ]);
     for row in c.rows.iter().filter(|row| all || is_headline(c, row)) {
         let better = match row.second_is_better() {
-            Some(true) => name_b,
-            Some(false) => name_a,
+            Some(true) => name_b.as_str(),
+            Some(false) => name_a.as_str(),
             None => "even",
         };
         table.row([
@@ -86,11 +91,20 @@ fn text(c: &Comparison, (name_a, a): (&str, &[RunRecord]), (name_b, b): (&str, &
     if !all {
         _ = writeln!(out, "\nFirst and last place of each workload; --all shows all {} figures.", c.rows.len());
     }
-    if !c.unlike.is_empty() {
-        _ = writeln!(out, "{} places are not compared: the drives were in unlike states there.", c.unlike.len());
+    for (at, first, second) in &c.unlike {
+        let at_place = place(at.iodepth, at.numjobs, at.threads, at.pass);
+        let (first, second) = (first.word(), second.word());
+        _ = writeln!(
+            out,
+            "Not compared, unlike states: {} {} {at_place}: {first} and {second}.",
+            at.suite, at.workload
+        );
     }
     if c.unmatched > 0 {
-        _ = writeln!(out, "{} places exist on one side only.", c.unmatched);
+        _ = writeln!(out, "On one side only: {} results; export both to see them.", c.unmatched);
+    }
+    if a.iter().chain(b).any(|r| r.provenance.origin == Origin::Modelled) {
+        out.push_str("How far modelled figures are from published ones: flashlab fidelity\n");
     }
     out
 }

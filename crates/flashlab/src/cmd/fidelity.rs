@@ -58,7 +58,7 @@ fn text(f: &Fidelity) -> String {
         Column::number("p90"),
         Column::number("worst"),
         Column::number("at ceiling").drop_rank(2),
-        Column::number("their median").drop_rank(1),
+        Column::number("ceiling median").drop_rank(1),
     ]);
     for (drive, workload, suite) in f.groups() {
         let here = |r: &FidelityRow| {
@@ -138,6 +138,7 @@ pub(crate) fn place(iodepth: Option<u32>, numjobs: Option<u32>, threads: Option<
     match (iodepth, numjobs, threads, pass) {
         (Some(d), Some(j), _, None) => format!("{d}/{j}"),
         (Some(d), Some(j), _, Some(p)) => format!("{d}/{j}, pass {p}"),
+        (_, _, Some(1), _) => "1 thread".to_owned(),
         (_, _, Some(t), _) => format!("{t} threads"),
         (_, _, _, Some(p)) => format!("pass {p}"),
         _ => "peak".to_owned(),

@@ -165,7 +165,12 @@ pub(crate) fn show(records: &[RunRecord], json: Option<&Path>, replace: bool) ->
         output::write_or_print(path, &flashlab_report::results_json(records)?, replace)?;
     }
     if json != Some(Path::new("-")) {
-        output::print(&flashlab_report::terminal_table(records, output::width(), output::color()))?;
+        output::print(&flashlab_report::terminal_table(
+            records,
+            &catalog::published()?,
+            output::width(),
+            output::color(),
+        ))?;
         let mut limits: Vec<&str> = Vec::new();
         for limit in records.iter().flat_map(|r| &r.suite.limits) {
             if !limits.contains(&limit.as_str()) {

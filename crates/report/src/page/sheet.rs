@@ -90,7 +90,7 @@ fn rated_beside_reached(rating: &Rating) -> Markup {
     html! {
         (clean(rating.rated.as_deref().unwrap_or(text::NONE)))
         @if let Some(ours) = &rating.ours {
-            br; small title=(clean(&ours.place)) { (ours.origin) " " (clean(&ours.figure)) }
+            br; small title=(clean(&ours.place)) { (ours.origin) " " (clean(&ours.figure)) ", " (ours.state) }
         }
     }
 }

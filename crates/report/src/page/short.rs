@@ -39,7 +39,9 @@ fn matrix_table(matrix: &Matrix) -> Markup {
     html! {
         p {
             "The highest figure of each kind. A figure holds for the state in its heading and for no other: random "
-            "writes into the free pool that a fill leaves behind say nothing about the same drive once that pool is used up."
+            "writes into the free pool that a fill leaves behind say nothing about the same drive once that pool is used up. "
+            "Beneath it is what reviews printed, and how far the model is from it; where it is more than 10 % off, in red, "
+            "the published figure is the one to go by."
         }
         div.scroll { table.stack {
             thead { tr {
@@ -61,6 +63,11 @@ fn matrix_table(matrix: &Matrix) -> Markup {
                                 (cell.text) span.unit { " " (column.unit) }
                                 // Figures of one column in unlike states must not look alike.
                                 @if let Some(state) = cell.state.filter(|state| column.state != *state) { br; small { (state) } }
+                                @if let Some(printed) = &cell.published {
+                                    br; small class=[cell.is_off().then_some("off")] {
+                                        "published " (printed.text) " (" (text::signed_percent(printed.error)) ")"
+                                    }
+                                }
                             }
                         },
                         None => td.number data-label=(label) title="not taken" { (text::NONE) },

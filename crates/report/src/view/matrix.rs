@@ -3,12 +3,15 @@
 //! Random writes stand in two states side by side, because one drive can differ several times between
 //! them, and each heading names the state that its figures belong to.
 
+use super::published::value_as;
 use super::{Kind, Procedure, Section, Series};
 use crate::text;
 use flashlab_samples::{Condition, MetricName, PointResult};
 use flashlab_spec::Rw;
 use flashlab_units::Bytes;
 
+/// A figure further than this from the published one is marked.
+const OFF: f64 = 0.1;
 /// Passes of checkpoints that have a column.
 const PASSES: usize = 3;
 
@@ -51,6 +54,24 @@ pub(crate) struct Cell {
     pub(crate) hover: String,
     /// The word of its state; none for ratios.
     pub(crate) state: Option<&'static str>,
+    /// What reviews printed for it, where there is such a figure.
+    pub(crate) published: Option<Printed>,
+}
+
+/// A published figure beside one of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Printed {
+    /// In the unit of the column.
+    pub(crate) text: String,
+    /// (ours − published) / published, at the place of the published figure.
+    pub(crate) error: f64,
+}
+
+impl Cell {
+    /// Whether ours lies so far from what was printed that it must not be read without it.
+    pub(crate) fn is_off(&self) -> bool {
+        self.published.as_ref().is_some_and(|p| p.error.abs() > OFF)
+    }
 }
 
 /// Which figure a column shows.
@@ -167,9 +188,9 @@ fn cells(sections: &[Section<'_>], rank: usize, wanted: &[Wanted]) -> Vec<Option
         let cell = match column.pick {
             Pick::Best(procedure, rw, bs, name) => {
                 let fits = |k: Kind| k.procedure == procedure && k.rw == rw && bs.is_none_or(|bs| bs == k.bs);
-                let all = series(sections, rank, &fits).filter_map(|(section, s)| Some((section, judged(s, name)?)));
-                let best = all.max_by(|a, b| a.1.value(name).unwrap_or(0.0).total_cmp(&b.1.value(name).unwrap_or(0.0)));
-                best.and_then(|(section, point)| figure(section, point, name))
+                let all = series(sections, rank, &fits).filter_map(|(section, s)| Some((section, s, judged(s, name)?)));
+                let best = all.max_by(|a, b| a.2.value(name).unwrap_or(0.0).total_cmp(&b.2.value(name).unwrap_or(0.0)));
+                best.and_then(|(section, series, point)| figure(section, series, point, name))
             }
             Pick::Ratio(above, below) => ratio(&out, above, below),
             Pick::Pass(pass) => pass_cell(sections, rank, pass),
@@ -194,28 +215,46 @@ fn judged<'a>(series: &Series<'a>, name: MetricName) -> Option<&'a PointResult> 
     series.best(name).or_else(|| series.rounds.as_ref()?.points.last().copied())
 }
 
-fn figure(section: &Section<'_>, point: &PointResult, name: MetricName) -> Option<(Cell, f64)> {
-    let metric = text::metric(point, name)?;
-    let shown = match name {
-        MetricName::Bandwidth => text::plain(metric.value / text::rate_unit("MB/s")),
-        MetricName::Seconds => format!("{:.1}", metric.value),
-        _ => text::plain(metric.value),
+/// A value in the unit of its column.
+fn in_unit(name: MetricName, value: f64) -> String {
+    match name {
+        MetricName::Bandwidth => text::plain(value / text::rate_unit("MB/s")),
+        MetricName::Seconds => format!("{value:.1}"),
+        _ => text::plain(value),
+    }
+}
+
+/// What was printed for the place of `point`; else the highest figure that was printed for the workload,
+/// against ours at its place.
+fn printed(series: &Series<'_>, point: &PointResult, name: MetricName) -> Option<Printed> {
+    let here = series.published_for(point, name).map(|(_, theirs)| (theirs, point.value(name)));
+    let highest = || {
+        let all = series.published.iter().filter_map(|p| Some((value_as(p, name, series.kind)?, series.ours(p, name))));
+        all.max_by(|a, b| a.0.total_cmp(&b.0))
     };
+    let (theirs, ours) = here.or_else(highest)?;
+    Some(Printed { text: in_unit(name, theirs), error: ours? / theirs - 1.0 })
+}
+
+fn figure(section: &Section<'_>, series: &Series<'_>, point: &PointResult, name: MetricName) -> Option<(Cell, f64)> {
+    let metric = text::metric(point, name)?;
+    let shown = in_unit(name, metric.value);
     let state = point.state.condition.word();
     let place = text::place(&point.at);
     let hover = format!("{} {}, {place}, {state}: {}", section.suite, section.workload, text::exact(metric));
-    Some((Cell { text: shown, hover, state: Some(state) }, metric.value))
+    let published = printed(series, point, name);
+    Some((Cell { text: shown, hover, state: Some(state), published }, metric.value))
 }
 
 fn ratio(cells: &[Option<(Cell, f64)>], above: usize, below: usize) -> Option<(Cell, f64)> {
     let value = |at: usize| cells.get(at)?.as_ref().map(|(_, value)| *value).filter(|v| *v > 0.0);
     let ratio = value(above)? / value(below)?;
     let hover = "random writes of a sweep over those in rounds to steady state".to_owned();
-    Some((Cell { text: format!("{ratio:.1} ×"), hover, state: None }, ratio))
+    Some((Cell { text: format!("{ratio:.1} ×"), hover, state: None, published: None }, ratio))
 }
 
 fn pass_cell(sections: &[Section<'_>], rank: usize, pass: usize) -> Option<(Cell, f64)> {
     let fits = |kind: Kind| kind.procedure == Procedure::Passes;
     let (section, series) = series(sections, rank, &fits).next()?;
-    figure(section, series.points.get(pass)?, MetricName::Seconds)
+    figure(section, series, series.points.get(pass)?, MetricName::Seconds)
 }
