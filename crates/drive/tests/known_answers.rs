@@ -227,7 +227,7 @@ fn impossible_jobs_and_profiles_are_refused() {
     assert!(d.run(&bad, &mut Unobserved).is_err());
     let text = include_str!("../../../data/drives/r6060-122.toml");
     let spare =
-        DriveProfile::parse(&text.replace("122.88TB\"", "134TB\""), "p.toml").expect_err("no spare").to_string();
+        DriveProfile::parse(&text.replace("122.88TB\"", "136TB\""), "p.toml").expect_err("no spare").to_string();
     assert!(spare.contains("below the 7") && spare.contains("use at most"), "{spare}");
     let unit = DriveProfile::parse(
         &text.replace("\"32KiB\", source = \"inferred\"", "\"24KiB\", source = \"inferred\""),

@@ -50,7 +50,7 @@ const SIZES: &[Case] = &[
     ("run quick --on ./small.img --overwrite", 2, &["needs at least 8 MiB", "larger --size"]),
     ("run quick --on ./new.img --size 100", 2, &["'100'", "MiB", "--help"]),
     ("run quick --on ./new.img --size 64M --runtime 30", 2, &["'30'", "ms, s", "--help"]),
-    ("run quick --on ./new.img --size 64M --runtime 0s", 2, &["runtime is 0", "at least 1s"]),
+    ("run quick --on ./new.img --size 64M --runtime 0s", 2, &["runtime is 0", "at least 1 ms"]),
     ("run quick --on ./foreign.img --size 1G --overwrite", 2, &["--size", "64 MiB", "use at most --size 64MiB"]),
     ("run quick --on r6060-122 --size 200TB", 2, &["--size", "use at most --size"]),
     (
@@ -127,7 +127,7 @@ fn prepared() -> Place {
     place.write("twin.toml", profile);
     let other = profile.replacen("id = \"r6060-122\"", "id = \"other\"", 1);
     place.write("key-profile.toml", other.replacen("\nuser = ", "\nusr = ", 1));
-    place.write("spare.toml", other.replacen("122.88TB", "135TB", 1).replacen("\"122.88TB\"", "\"135TB\"", 1));
+    place.write("spare.toml", other.replacen("122.88TB", "136TB", 1).replacen("\"122.88TB\"", "\"136TB\"", 1));
     for (name, size) in [("small.img", 1 << 20), ("foreign.img", 64 << 20), ("twice.img", 64 << 20)] {
         place.write(name, "").to_str().expect("a Unicode path");
         fs::File::options().write(true).open(place.path(name)).and_then(|f| f.set_len(size)).expect("a file");
