@@ -79,7 +79,9 @@ pub(crate) struct Engine<'a> {
     program_spacing: Ps,
     /// Programs that garbage collection owes, by their first physical unit.
     collect_programs: std::collections::VecDeque<u32>,
+    /// Reused for each program, so that none allocates.
     scratch: Vec<u32>,
+    collected: Collected,
     pub(crate) outcome: Outcome,
     warm_up: Option<WarmUp>,
 }
@@ -130,6 +132,7 @@ impl<'a> Engine<'a> {
             program_spacing: ps(parameters.nand.program_time.value) / u64::from(programs_max),
             collect_programs: std::collections::VecDeque::new(),
             scratch: Vec::with_capacity(geometry.program_units as usize),
+            collected: Collected::default(),
             outcome: Outcome::new(job.numjobs, job.outstanding()),
             warm_up: Some(warm_up),
             buffer,
@@ -374,7 +377,7 @@ impl<'a> Engine<'a> {
         let mut lpns = std::mem::take(&mut self.scratch);
         lpns.clear();
         lpns.extend(self.buffer.pending.drain(..units));
-        let mut collected = Collected::default();
+        let mut collected = std::mem::take(&mut self.collected);
         let ppn = self.mapping.write_program(&lpns, &mut collected);
         self.scratch = lpns;
         for read in &collected.read {
@@ -384,7 +387,10 @@ impl<'a> Engine<'a> {
         for _ in 0..collected.erased {
             self.nand.erase(at);
         }
-        self.collect_programs.extend(collected.programs);
+        self.collect_programs.extend(collected.programs.drain(..));
+        collected.read.clear();
+        collected.erased = 0;
+        self.collected = collected;
         self.program(ppn, at, units as u32);
     }
 
