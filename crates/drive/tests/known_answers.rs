@@ -32,20 +32,12 @@ fn drive(profile: DriveProfile) -> ModelledDrive {
 
 fn job(rw: Rw, bs: Bytes, iodepth: u32, numjobs: u32) -> Job {
     Job {
-        workload: "w".into(),
-        rw,
-        rwmixread: 50,
-        bs,
         iodepth,
         numjobs,
-        region: Region { offset: Bytes(0), length: CAPACITY },
         runtime: Some(Nanos::secs(30)),
-        amount: None,
-        ramp: Nanos::ZERO,
         interval_goal: Some(0.002),
-        generator: Generator::Fio,
-        extents: vec![],
         seed: 11,
+        ..Job::new("w", rw, bs, Region { offset: Bytes(0), length: CAPACITY })
     }
 }
 

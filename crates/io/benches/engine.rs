@@ -157,24 +157,19 @@ fn bare<const TIMED: bool>(file: &File, size: Bytes, ios: u64) -> Outcome<()> {
     Ok(())
 }
 
+/// The whole file.
+fn region(length: Bytes) -> Region {
+    Region { offset: Bytes::ZERO, length }
+}
+
 /// The engine as anyone uses it, through its target.
 fn engine(inspection: &Inspection, direct: bool, size: Bytes, ios: u64) -> Outcome<()> {
     let mut target = FileTarget::open(inspection, None, &OpenOptions { direct, ..OpenOptions::default() })?;
     let job = Job {
-        workload: "rand-read-4k".into(),
-        rw: Rw::RandRead,
-        rwmixread: 100,
-        bs: Bytes(u64::from(BS)),
         iodepth: DEPTH,
-        numjobs: 1,
-        region: Region { offset: Bytes::ZERO, length: size },
-        runtime: None,
         amount: Some(Bytes(ios * u64::from(BS))),
-        ramp: Nanos::ZERO,
-        interval_goal: None,
-        generator: flashlab_spec::Generator::Fio,
-        extents: vec![],
         seed: 1,
+        ..Job::new("rand-read-4k", Rw::RandRead, Bytes(u64::from(BS)), region(size))
     };
     let result = target.run(&job, &mut Unobserved)?;
     if !result.is_clean() || result.ios() != ios {
@@ -229,20 +224,10 @@ fn main() -> Outcome<()> {
     let (inspection, permit) = create_file(Path::new(&path), size.file)?;
     let mut target = FileTarget::open(&inspection, Some(permit), &OpenOptions::default())?;
     let fill = Job {
-        workload: "fill".into(),
-        rw: Rw::Write,
-        rwmixread: 0,
-        bs: Bytes::mib(1),
         iodepth: 4,
-        numjobs: 1,
-        region: Region { offset: Bytes::ZERO, length: size.file },
-        runtime: None,
         amount: Some(size.file),
-        ramp: Nanos::ZERO,
-        interval_goal: None,
-        generator: flashlab_spec::Generator::Fio,
-        extents: vec![],
         seed: 1,
+        ..Job::new("fill", Rw::Write, Bytes::mib(1), region(size.file))
     };
     if !target.run(&fill, &mut Unobserved)?.is_clean() {
         return Err("the file could not be filled".into());

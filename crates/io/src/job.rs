@@ -453,20 +453,10 @@ mod tests {
 
     fn job() -> Job {
         Job {
-            workload: "w".into(),
-            rw: Rw::Read,
-            rwmixread: 100,
-            bs: Bytes::kib(4),
-            iodepth: 1,
             numjobs: 2,
-            region: Region { offset: Bytes::ZERO, length: Bytes::kib(64) },
             runtime: Some(Nanos::secs(10)),
-            amount: None,
             ramp: Nanos::secs(10),
-            interval_goal: None,
-            generator: flashlab_spec::Generator::Fio,
-            extents: vec![],
-            seed: 1,
+            ..Job::new("w", Rw::Read, Bytes::kib(4), Region { offset: Bytes::ZERO, length: Bytes::kib(64) })
         }
     }
 

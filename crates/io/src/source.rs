@@ -118,24 +118,13 @@ pub(crate) fn check_amount(job: &Job, logical_block: Bytes) -> Result<(), SpecEr
 mod tests {
     use super::*;
     use flashlab_spec::{Region, Rw};
-    use flashlab_units::Nanos;
 
     fn job(rw: Rw, bs: u64, numjobs: u32, length: u64, amount: u64) -> Job {
         Job {
-            workload: "w".into(),
-            rw,
-            rwmixread: 50,
-            bs: Bytes(bs),
             iodepth: 4,
             numjobs,
-            region: Region { offset: Bytes(8192), length: Bytes(length) },
-            runtime: None,
             amount: Some(Bytes(amount)),
-            ramp: Nanos::ZERO,
-            interval_goal: None,
-            generator: flashlab_spec::Generator::Fio,
-            extents: vec![],
-            seed: 3,
+            ..Job::new("w", rw, Bytes(bs), Region { offset: Bytes(8192), length: Bytes(length) })
         }
     }
 

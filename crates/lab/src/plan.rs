@@ -289,21 +289,12 @@ impl Planner<'_> {
 
     fn job(&self, workload: String, rw: Rw, bs: Bytes, (iodepth, numjobs): (u32, u32)) -> Job {
         Job {
-            workload,
-            rw,
             rwmixread: 0,
-            bs,
             iodepth,
             numjobs,
-            region: self.region,
-            runtime: None,
-            amount: None,
-            ramp: Nanos::ZERO,
-            interval_goal: None,
-            generator: Generator::Fio,
-            extents: vec![],
             // Each step has a stream of its own: equal streams would write the same blocks again.
             seed: named_seed(self.options.seed, &self.suite.id, self.steps.len() as u64),
+            ..Job::new(workload, rw, bs, self.region)
         }
     }
 

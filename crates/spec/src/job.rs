@@ -124,6 +124,28 @@ pub struct Job {
 }
 
 impl Job {
+    /// A job with one outstanding I/O on one thread, closed loop, half of it reads where reads and
+    /// writes are mixed. It has no end and seed 0: the caller sets `runtime` or `amount`, `seed`, and
+    /// what else differs, best as `Job { runtime, ..Job::new(…) }`, so that a later field breaks nothing.
+    pub fn new(workload: impl Into<String>, rw: Rw, bs: Bytes, region: Region) -> Self {
+        Job {
+            workload: workload.into(),
+            rw,
+            rwmixread: 50,
+            bs,
+            iodepth: 1,
+            numjobs: 1,
+            region,
+            runtime: None,
+            amount: None,
+            ramp: Nanos::ZERO,
+            interval_goal: None,
+            seed: 0,
+            generator: Generator::Fio,
+            extents: Vec::new(),
+        }
+    }
+
     /// Checks that a drive with this logical block size and capacity can run it.
     ///
     /// # Errors
@@ -213,20 +235,9 @@ mod tests {
 
     fn job() -> Job {
         Job {
-            workload: "rand-read-4k".into(),
-            rw: Rw::RandRead,
-            rwmixread: 100,
-            bs: Bytes::kib(4),
-            iodepth: 1,
-            numjobs: 1,
-            region: Region { offset: Bytes(0), length: Bytes::mib(1) },
             runtime: Some(Nanos::secs(1)),
-            amount: None,
-            ramp: Nanos::ZERO,
-            interval_goal: None,
             seed: 1,
-            generator: Generator::Fio,
-            extents: vec![],
+            ..Job::new("rand-read-4k", Rw::RandRead, Bytes::kib(4), Region { offset: Bytes(0), length: Bytes::mib(1) })
         }
     }
 

@@ -129,20 +129,11 @@ mod tests {
 
     fn job(rw: Rw, bs: u64, numjobs: u32, offset: u64, length: u64) -> Job {
         Job {
-            workload: "w".into(),
-            rw,
             rwmixread: 70,
-            bs: Bytes(bs),
-            iodepth: 1,
             numjobs,
-            region: Region { offset: Bytes(offset), length: Bytes(length) },
             runtime: Some(Nanos::secs(1)),
-            amount: None,
-            ramp: Nanos::ZERO,
-            interval_goal: None,
-            generator: flashlab_spec::Generator::Fio,
-            extents: vec![],
             seed: 7,
+            ..Job::new("w", rw, Bytes(bs), Region { offset: Bytes(offset), length: Bytes(length) })
         }
     }
 

@@ -37,20 +37,9 @@ pub fn readable(path: &Path) -> FileTarget {
 
 pub fn job(rw: Rw, bs: Bytes, length: Bytes) -> Job {
     Job {
-        workload: format!("{}-{}", rw.word(), bs.block_name()),
-        rw,
-        rwmixread: 50,
-        bs,
         iodepth: 8,
-        numjobs: 1,
-        region: Region { offset: Bytes::ZERO, length },
-        runtime: None,
-        amount: None,
-        ramp: Nanos::ZERO,
-        interval_goal: None,
-        generator: flashlab_spec::Generator::Fio,
-        extents: vec![],
         seed: 11,
+        ..Job::new(format!("{}-{}", rw.word(), bs.block_name()), rw, bs, Region { offset: Bytes::ZERO, length })
     }
 }
 

@@ -78,20 +78,14 @@ pub fn header(steps: u32) -> RunHeader {
 
 pub fn job(iodepth: u32, numjobs: u32) -> Job {
     Job {
-        workload: "rand-read-4k".into(),
-        rw: Rw::RandRead,
         rwmixread: 100,
-        bs: Bytes::kib(4),
         iodepth,
         numjobs,
-        region: Region { offset: Bytes::ZERO, length: Bytes::gib(1) },
         runtime: Some(Nanos::secs(2)),
-        amount: None,
         ramp: Nanos::millis(250),
         interval_goal: Some(0.005),
-        generator: flashlab_spec::Generator::Fio,
-        extents: vec![],
         seed: u64::MAX,
+        ..Job::new("rand-read-4k", Rw::RandRead, Bytes::kib(4), Region { offset: Bytes::ZERO, length: Bytes::gib(1) })
     }
 }
 
