@@ -90,6 +90,7 @@ mod tests {
             write: DirectionResult::default(),
             in_flight_mean: None,
             series: Series::default(),
+            classes: vec![],
             shares: vec![],
             granted: Granted::default(),
             errors: vec![],

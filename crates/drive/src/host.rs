@@ -1,38 +1,68 @@
-//! The host: jobs that keep `iodepth` I/Os outstanding each.
+//! The host: jobs that keep `iodepth` I/Os outstanding each, or send them at times of their own.
 
 use crate::time::{PerByte, Ps, ps};
 use flashlab_spec::{HostProfile, Job};
+use flashlab_units::Bytes;
 use flashlab_workload::{Direction, Request, RequestStream};
+
+/// Requests drawn ahead a job, so that their places in the map are fetched from memory together.
+const DRAWN_AHEAD: usize = 16;
 
 /// One outstanding I/O of a job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
-    pub(crate) job: u32,
     /// When the host began to submit; latency counts from here.
     pub(crate) stamp: Ps,
-    pub(crate) request: Request,
+    /// When its command reached the drive, when the drive had decoded it, and when the last part of its
+    /// data was out of the flash (of a write: in the drive).
+    pub(crate) arrived: Ps,
+    pub(crate) decoded: Ps,
+    pub(crate) flash_done: Ps,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    pub(crate) job: u32,
+    /// Time the flash itself took for the largest part.
+    pub(crate) busy: u32,
     /// Parts of a read that have not crossed the link yet.
-    pub(crate) parts_left: u32,
-    /// Fixed delay after the last part has crossed the link.
-    pub(crate) overhead: Ps,
+    pub(crate) parts_left: u16,
+    pub(crate) class: Class,
+    pub(crate) direction: Direction,
 }
 
-/// A job's queue: submissions one after another.
+/// What a request turned out to be for the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    MappedRead,
+    ReadAhead,
+    UnmappedRead,
+    Write,
+    MergedWrite,
+    Trim,
+}
+
+/// A job's queue pair: submissions one after another.
 #[derive(Debug, Clone)]
 struct Queue {
     stream: RequestStream,
+    drawn: [Request; DRAWN_AHEAD],
+    next_drawn: usize,
     submit_free_at: Ps,
     /// Requests still to submit; a job with extents ends after them.
     left: u64,
+    in_flight: u32,
+    placement: u32,
 }
 
 /// All jobs of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
+    job: Job,
     queues: Vec<Queue>,
     pub(crate) slots: Vec<Slot>,
     submit_time: Ps,
     resubmit_gap: Ps,
+    /// Delay of each completion because several jobs run.
+    pub(crate) jobs_delay: Ps,
 }
 
 impl Host {
@@ -41,39 +71,108 @@ impl Host {
             let bytes = job.extents.get(i as usize).map(|list| list.iter().map(|e| e.length.0).sum::<u64>());
             bytes.map_or(u64::MAX, |bytes| bytes / job.bs.0)
         };
+        let idle = Request { offset: Bytes(0), length: 0, direction: Direction::Read };
         let queues = (0..job.numjobs)
-            .map(|i| Queue { stream: RequestStream::new(job, i), submit_free_at: 0, left: left(i) })
+            .map(|i| Queue {
+                stream: RequestStream::new(job, i),
+                drawn: [idle; DRAWN_AHEAD],
+                next_drawn: DRAWN_AHEAD,
+                submit_free_at: 0,
+                left: left(i),
+                in_flight: 0,
+                placement: 0,
+            })
             .collect::<Vec<_>>();
         let made = profile.job_rate.as_ref().map_or(0, |rate| PerByte::of(rate.value).time(job.bs.0));
-        let idle = Request { offset: flashlab_units::Bytes(0), length: 0, direction: Direction::Read };
-        let slots = (0..job.iodepth)
-            .flat_map(|_| 0..job.numjobs)
-            .map(|job| Slot { job, stamp: 0, request: idle, parts_left: 0, overhead: 0 })
-            .collect();
+        let slots = (0..job.iodepth).flat_map(|_| 0..job.numjobs).map(Slot::idle).collect();
         Host {
+            job: job.clone(),
             queues,
             slots,
             submit_time: ps(profile.submit_time.value).max(made),
             resubmit_gap: ps(profile.resubmit_gap.value),
+            jobs_delay: profile.jobs_delay.as_ref().map_or(0, |delay| doublings(job.numjobs, ps(delay.value))),
         }
     }
 
     /// Puts the next request into a slot that became free at `at`; returns when the command reaches
-    /// the drive, or `None` if the job has no more.
+    /// the drive, or `None` if the job has no more. `drawn` sees requests some time before they come.
     #[inline]
-    pub(crate) fn submit(&mut self, slot: u32, at: Ps) -> Option<Ps> {
+    pub(crate) fn submit(&mut self, slot: u32, at: Ps, drawn: impl FnOnce(&[Request])) -> Option<Ps> {
         let s = &mut self.slots[slot as usize];
         let queue = &mut self.queues[s.job as usize];
         queue.left = queue.left.checked_sub(1)?;
+        if queue.next_drawn == DRAWN_AHEAD {
+            queue.next_drawn = 0;
+            queue.drawn.fill_with(|| queue.stream.next_request());
+            drawn(&queue.drawn);
+        }
+        let request = queue.drawn[queue.next_drawn];
+        queue.next_drawn += 1;
+        queue.in_flight += 1;
         s.stamp = queue.submit_free_at.max(at);
         queue.submit_free_at = s.stamp + self.submit_time;
-        s.request = queue.stream.next_request();
+        (s.offset, s.length, s.direction) = (request.offset.0, request.length, request.direction);
         Some(queue.submit_free_at)
     }
 
-    /// The same after a completion: the slot's next submission begins a gap later.
+    /// An I/O of `slot` is complete: when its slot can be used again.
     #[inline]
-    pub(crate) fn resubmit(&mut self, slot: u32, completed_at: Ps) -> Option<Ps> {
-        self.submit(slot, completed_at + self.resubmit_gap)
+    pub(crate) fn completed(&mut self, slot: u32, at: Ps) -> Ps {
+        self.queues[self.slots[slot as usize].job as usize].in_flight -= 1;
+        at + self.resubmit_gap
+    }
+
+    /// Stream (reclaim unit handle) that a job writes to.
+    #[inline]
+    pub(crate) fn placement(&self, job: u32) -> u32 {
+        self.queues[job as usize].placement
+    }
+
+    /// Begins the requests of all jobs anew.
+    pub(crate) fn begin_again(&mut self) {
+        for (i, queue) in self.queues.iter_mut().enumerate() {
+            queue.stream = RequestStream::new(&self.job, i as u32);
+            queue.next_drawn = DRAWN_AHEAD;
+        }
+    }
+
+    /// I/Os of a queue pair that are in flight.
+    #[inline]
+    pub(crate) fn in_flight(&self, queue: u32) -> u32 {
+        self.queues[queue as usize].in_flight
+    }
+}
+
+impl Slot {
+    fn idle(job: u32) -> Self {
+        Slot {
+            stamp: 0,
+            arrived: 0,
+            decoded: 0,
+            flash_done: 0,
+            offset: 0,
+            length: 0,
+            job,
+            busy: 0,
+            parts_left: 0,
+            class: Class::UnmappedRead,
+            direction: Direction::Read,
+        }
+    }
+}
+
+/// `each` times the number of doublings from 1 to `jobs`, in between by a straight line.
+fn doublings(jobs: u32, each: Ps) -> Ps {
+    let whole = jobs.ilog2();
+    let rest = u64::from(jobs - (1 << whole));
+    each * u64::from(whole) + (each * rest >> whole)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn doublings_of_powers_are_whole() {
+        assert_eq!([1, 2, 3, 4, 16].map(|jobs| super::doublings(jobs, 1_000)), [0, 1_000, 1_500, 2_000, 4_000]);
     }
 }

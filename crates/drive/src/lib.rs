@@ -19,18 +19,22 @@
 mod controller;
 mod engine;
 mod event;
-mod fill;
+mod flush;
+pub mod ftl;
 mod host;
-mod mapping;
+mod link;
 mod merge;
 mod model;
 mod nand;
 mod outcome;
+mod queue_pair;
 mod read_ahead;
+mod read_path;
 mod scale;
 mod streams;
 mod time;
 mod write_buffer;
+mod write_path;
 
 pub use model::ModelledDrive;
 pub use scale::MAPPED_UNITS_MAX;

@@ -16,7 +16,8 @@ pub(crate) struct Merger {
     pub(crate) overhead: Ps,
     coalesce: bool,
     streams: Streams,
-    waiting: VecDeque<u32>,
+    /// Units that wait, and the stream that wrote them.
+    waiting: VecDeque<(u32, u32)>,
     /// Bytes that are new in each unit that waits or is in progress; only looked up, never walked,
     /// so that the order of the table does not matter. Empty without coalescing.
     fresh_bytes: NumberMap<u32, u64>,
@@ -43,8 +44,8 @@ impl Merger {
         }
     }
 
-    /// A write of `bytes` into unit `lpn`.
-    pub(crate) fn add(&mut self, lpn: u32, bytes: u64) -> Partial {
+    /// A write of `bytes` into unit `lpn` by `stream`.
+    pub(crate) fn add(&mut self, lpn: u32, bytes: u64, stream: u32) -> Partial {
         if self.coalesce {
             let fresh = self.fresh_bytes.entry(lpn).or_insert(0);
             *fresh += bytes;
@@ -52,7 +53,7 @@ impl Merger {
                 return Partial::Joined;
             }
         }
-        self.waiting.push_back(lpn);
+        self.waiting.push_back((lpn, stream));
         Partial::Waits
     }
 
@@ -61,16 +62,16 @@ impl Merger {
         self.streams.continues(offset, length)
     }
 
-    /// The next merge, if a context is free; it is busy until [`Merger::done`]. `true` if the unit
-    /// was meanwhile written whole, so that no read is needed.
-    pub(crate) fn start(&mut self, unit_bytes: u64) -> Option<(u32, bool)> {
+    /// The next merge and its stream, if a context is free; it is busy until [`Merger::done`]. `true` if
+    /// the unit was meanwhile written whole, so that no read is needed.
+    pub(crate) fn start(&mut self, unit_bytes: u64) -> Option<(u32, u32, bool)> {
         if self.contexts_free == 0 {
             return None;
         }
-        let lpn = self.waiting.pop_front()?;
+        let (lpn, stream) = self.waiting.pop_front()?;
         self.contexts_free -= 1;
         let whole = self.fresh_bytes.get(&lpn).is_some_and(|fresh| *fresh >= unit_bytes);
-        Some((lpn, whole))
+        Some((lpn, stream, whole))
     }
 
     /// The merge of `lpn` is over.
@@ -80,7 +81,7 @@ impl Merger {
     }
 
     /// All units that wait, for the drain at the end of a job.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.fresh_bytes.clear();
         self.waiting.drain(..)
     }
@@ -107,21 +108,21 @@ mod tests {
     #[test]
     fn contexts_are_limited() {
         let mut m = merger(1, false);
-        assert_eq!((m.add(1, 4096), m.add(2, 4096)), (Partial::Waits, Partial::Waits));
-        assert_eq!(m.start(8192), Some((1, false)));
+        assert_eq!((m.add(1, 4096, 0), m.add(2, 4096, 0)), (Partial::Waits, Partial::Waits));
+        assert_eq!(m.start(8192), Some((1, 0, false)));
         assert_eq!(m.start(8192), None);
         m.done(1);
-        assert_eq!(m.start(8192), Some((2, false)));
+        assert_eq!(m.start(8192), Some((2, 0, false)));
     }
 
     #[test]
     fn neighbours_join_where_the_drive_does_so() {
         let mut m = merger(1, true);
-        assert_eq!((m.add(1, 4096), m.add(1, 4096)), (Partial::Waits, Partial::Joined));
-        assert_eq!(m.start(8192), Some((1, true)), "written whole: nothing to read");
+        assert_eq!((m.add(1, 4096, 0), m.add(1, 4096, 0)), (Partial::Waits, Partial::Joined));
+        assert_eq!(m.start(8192), Some((1, 0, true)), "written whole: nothing to read");
         m.done(1);
-        assert_eq!(m.add(1, 4096), Partial::Waits);
+        assert_eq!(m.add(1, 4096, 0), Partial::Waits);
         let mut apart = merger(1, false);
-        assert_eq!((apart.add(1, 4096), apart.add(1, 4096)), (Partial::Waits, Partial::Waits));
+        assert_eq!((apart.add(1, 4096, 0), apart.add(1, 4096, 0)), (Partial::Waits, Partial::Waits));
     }
 }

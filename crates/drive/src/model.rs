@@ -1,14 +1,16 @@
 //! The modelled drive as a target.
 
 use crate::engine::{Counters, Engine, Goal, Stop};
-use crate::fill;
-use crate::mapping::Mapping;
+use crate::ftl::{Collected, Ftl, Policy, Victims};
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
 use flashlab_samples::{Ended, Granted, HealthLog, JobResult, Origin, Series, TargetIdentity, TargetKind};
-use flashlab_spec::{DriveProfile, Hosts, Job, Region, Rw};
+use flashlab_spec::{DriveProfile, Hosts, Isolation, Job, Region, Rw, VictimChoice};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use flashlab_workload::named_seed;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Interval that ends a read job where the suite does not say: ±0.5 % of the mean latency.
 const INTERVAL_SHARE: f64 = 0.005;
@@ -23,8 +25,10 @@ pub struct ModelledDrive {
     hosts: Hosts,
     identity: TargetIdentity,
     geometry: Geometry,
-    mapping: Mapping,
+    mapping: Ftl,
     counters: Counters,
+    /// Whether the spare has been brought to `initial_free_share` since the purge.
+    aged: bool,
 }
 
 impl ModelledDrive {
@@ -49,8 +53,8 @@ impl ModelledDrive {
             // Drives of this class are formatted to 4 KiB or emulate 512 B; their models see units.
             logical_block: Bytes(512),
         };
-        let mapping = Mapping::new(geometry);
-        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default() }
+        let mapping = purged(&profile, &geometry);
+        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default(), aged: false }
     }
 
     /// The profile it follows.
@@ -135,28 +139,39 @@ impl ModelledDrive {
     fn finish_fill(&mut self, job: &Job, result: &mut JobResult) {
         let unit = self.geometry.unit_bytes;
         let amount = job.amount.map_or(0, |a| a.0);
-        // The simulated part began at the start of the region; it is written again here in whole, so
-        // that no unit is left out where it stopped. Its own programs are taken off again.
-        let first = job.region.offset.0 / unit;
+        let start = (job.region.offset.0 + result.write.bytes.0) / unit;
         let end = (job.region.offset.0 + amount.min(job.region.length.0)).div_ceil(unit);
-        let written = result.write.bytes.0;
-        let start = (job.region.offset.0 + written) / unit;
-        let before = self.counters;
-        let bulk = fill::write_in_order(
-            &mut self.mapping,
-            &mut self.counters,
-            &self.geometry,
-            start.max(first) as u32,
-            end.min(u64::from(self.geometry.user_units)) as u32,
-        );
-        let bytes = self.counters.host_written - before.host_written;
+        let end = end.min(u64::from(self.geometry.user_units));
+        let filled = self.mapping.fill_sequential(start as u32, end as u32, 0);
+        let bytes = (end - start.min(end)) * unit;
+        let programmed = (filled.host_programs + filled.moved_programs) * self.geometry.program_bytes();
+        self.counters.host_written += bytes;
+        self.counters.media_written += programmed;
         let rate = result.bandwidth().unwrap_or(self.program_rate());
-        let programs = bulk.host_programs + bulk.moved_programs;
-        let programmed = Bytes(programs * u64::from(self.geometry.program_units) * unit);
-        let time = rate.time_for(Bytes(bytes)).max(self.program_rate().time_for(programmed));
-        result.elapsed += time;
+        result.elapsed += rate.time_for(Bytes(bytes)).max(self.program_rate().time_for(Bytes(programmed)));
         result.write.bytes.0 += bytes;
         result.write.ios += bytes / job.bs.0;
+    }
+
+    /// Uses up the spare that the profile says is not free when work begins, by random writes of whole
+    /// units.
+    fn age(&mut self, seed: u64) {
+        self.aged = true;
+        let share = self.profile.parameters.mapping.initial_free_share.value;
+        let spare = self.mapping.layout().physical_units() - u64::from(self.geometry.user_units);
+        let free = (spare as f64 * share) as u64;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, "initial-free-share", 0));
+        let mut units = vec![0; self.geometry.program_units as usize];
+        let mut collected = Collected::default();
+        // Once collection keeps the pool level it falls no further, so the loop is bounded as well.
+        for _ in 0..spare / u64::from(self.geometry.program_units) {
+            if self.mapping.free_units() <= free {
+                break;
+            }
+            units.fill_with(|| ((rng.next_u64() >> 32) * u64::from(self.geometry.user_units) >> 32) as u32);
+            collected.clear();
+            self.mapping.write_program(0, &units, &mut collected);
+        }
     }
 
     fn health_now(&self) -> HealthLog {
@@ -165,7 +180,7 @@ impl ModelledDrive {
             host_read: full(self.counters.host_read),
             host_written: full(self.counters.host_written),
             media_written: full(self.counters.media_written),
-            erases: Some(self.mapping.erases),
+            erases: Some(self.mapping.erases()),
             free_pool: full(self.mapping.free_units() * self.geometry.unit_bytes),
         }
     }
@@ -181,8 +196,9 @@ impl Target for ModelledDrive {
     }
 
     fn purge(&mut self) -> Result<Purge, TargetError> {
-        self.mapping = Mapping::new(self.geometry);
+        self.mapping = purged(&self.profile, &self.geometry);
         self.counters = Counters::default();
+        self.aged = false;
         Ok(Purge::Purged)
     }
 
@@ -192,6 +208,9 @@ impl Target for ModelledDrive {
         scaled.validate(self.identity.logical_block, Bytes(self.geometry.user_bytes()))?;
         let before = self.health_now();
         let fill = self.is_fill(&scaled);
+        if !fill && !self.aged && self.profile.parameters.mapping.initial_free_share.value < 1.0 {
+            self.age(job.seed);
+        }
         let goal = if fill {
             Goal::Amount { bytes: BUFFERS_OF_A_FILL * self.profile.parameters.write.buffer.value.0 }
         } else {
@@ -205,10 +224,12 @@ impl Target for ModelledDrive {
             &mut self.mapping,
             &mut self.counters,
             &scaled,
+            goal,
         );
-        let stop = engine.run(goal, observer);
+        let stop = engine.run(observer);
         let outcome = engine.outcome;
         let (elapsed, in_flight_mean, shares) = (outcome.window(), outcome.in_flight_mean(), outcome.shares());
+        let classes = outcome.class_times();
         let interval_share = outcome.interval_share();
         let (read, write) = outcome.into_directions();
         let mut result = JobResult {
@@ -219,6 +240,7 @@ impl Target for ModelledDrive {
             in_flight_mean,
             series: Series::default(),
             shares,
+            classes,
             granted: Granted {
                 engine: "model".into(),
                 direct: None,
@@ -261,7 +283,7 @@ impl Target for ModelledDrive {
         if writes {
             (self.program_rate(), "the profile's program ceiling")
         } else {
-            let rate = p.read_ahead.rate.value.0.min(p.link.payload_rate.value.0);
+            let rate = p.read_ahead.rate.value.0.min(p.link.payload_rate().0);
             (BytesPerSecond(rate), "the profile's link and read-ahead ceiling")
         }
     }
@@ -269,4 +291,23 @@ impl Target for ModelledDrive {
     fn scale(&self) -> u64 {
         self.geometry.factor
     }
+}
+
+/// A drive with nothing mapped and every superblock erased.
+fn purged(profile: &DriveProfile, geometry: &Geometry) -> Ftl {
+    let m = &profile.parameters.mapping;
+    let victims = match m.victims.value {
+        VictimChoice::Greedy => Victims::Greedy,
+        VictimChoice::Fifo => Victims::Fifo,
+        VictimChoice::Choices => Victims::DChoices(m.victim_choices.value),
+        VictimChoice::AgeAware => Victims::AgeAware,
+    };
+    let policy = Policy {
+        victims,
+        host_streams: m.handles.value,
+        separate_collected: m.isolation.value == Isolation::Persistent,
+        eager_valid_share: m.eager_valid_share.value,
+        seed: 0,
+    };
+    Ftl::new(geometry.layout(), policy).unwrap_or_else(|e| unreachable!("the profile was checked: {e}"))
 }

@@ -1,88 +1,211 @@
-//! Dies and channels: each knows when it is next free.
+//! Dies, planes and channels: each knows when it is next free.
+//!
+//! A die has two timelines. Reads queue per plane and suspend a program or an erase rather than wait
+//! for its end; programs and erases queue per die, and each suspension makes them that much longer.
 
-use crate::time::{PerByte, Ps, Server, ps};
+use crate::time::{Divisor, PerByte, Ps, Server, ps};
 use flashlab_spec::NandModel;
 
 /// Page types of a QLC word line; they differ in read time.
-const PAGE_TYPES: u64 = 4;
+const PAGE_TYPES: usize = 4;
+
+/// Where a unit lies: on which die, and how far into a program unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) die: u32,
+    pub(crate) from: u32,
+}
+
+/// A read of a die.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DieRead {
+    /// When the pages are in the die's register.
+    pub(crate) done: Ps,
+    /// How long the flash itself took.
+    pub(crate) busy: Ps,
+}
+
+/// Programs and erases of one die.
+#[derive(Debug, Clone, Copy, Default)]
+struct Writes {
+    /// Start of the programs that follow each other without a gap, and the end of the last.
+    busy_from: Ps,
+    busy_until: Ps,
+    /// By how much suspensions have made programs longer so far.
+    extended: Ps,
+}
 
 /// The flash.
 #[derive(Debug, Clone)]
 pub(crate) struct Nand {
-    /// Reads of a die queue among themselves; they suspend a program rather than wait for it.
+    /// Per plane, die by die.
     reads: Vec<Server>,
-    /// Programs and erases of a die, one after another.
-    programs: Vec<Server>,
+    writes: Vec<Writes>,
     channels: Vec<Server>,
+    dies: Divisor,
+    dies_count: u32,
+    planes: u32,
+    channel_of: Vec<u16>,
     channel: PerByte,
-    page_times: [Ps; PAGE_TYPES as usize],
-    page_bytes: u64,
+    program_units: Divisor,
+    unit_bytes: u32,
+    stripe: Divisor,
+    stripe_dies: u32,
+    page_times: [Ps; PAGE_TYPES],
+    page: Divisor,
+    plane_bytes: Divisor,
     program_time: Ps,
     erase_time: Ps,
+    suspend_time: Ps,
 }
 
 impl Nand {
     /// `erase_scale` is the capacity scale: erases come that much more often and take that much less.
-    pub(crate) fn new(p: &NandModel, erase_scale: u64) -> Self {
+    pub(crate) fn new(p: &NandModel, unit_bytes: u64, erase_scale: u64) -> Self {
         let read = ps(p.read_time.value);
         let spread = (read as f64 * p.read_time_spread.value) as u64;
         let third = spread / 3;
+        let (dies, planes, channels) = (p.dies.value, p.planes.value, p.channels.value);
+        let page_bytes = (p.program_unit.value.0 as u32 / PAGE_TYPES as u32).max(planes);
         Nand {
-            reads: vec![Server::default(); p.dies.value as usize],
-            programs: vec![Server::default(); p.dies.value as usize],
-            channels: vec![Server::default(); p.channels.value as usize],
+            reads: vec![Server::default(); (dies * planes) as usize],
+            writes: vec![Writes::default(); dies as usize],
+            channels: vec![Server::default(); channels as usize],
+            dies: Divisor::new(dies),
+            dies_count: dies,
+            planes,
+            channel_of: (0..dies).map(|die| (die % channels) as u16).collect(),
             channel: PerByte::of(p.channel_rate.value),
+            program_units: Divisor::new((p.program_unit.value.0 / unit_bytes) as u32),
+            unit_bytes: unit_bytes as u32,
+            stripe: Divisor::new(p.stripe_dies.value),
+            stripe_dies: p.stripe_dies.value,
             page_times: [read - spread, read - third, read + third, read + spread],
-            page_bytes: (p.program_unit.value.0 / PAGE_TYPES).max(1),
+            page: Divisor::new(page_bytes),
+            plane_bytes: Divisor::new(page_bytes / planes),
             program_time: ps(p.program_time.value),
             erase_time: ps(p.erase_time.value) / erase_scale,
+            suspend_time: ps(p.suspend_time.value),
         }
     }
 
-    /// Number of dies.
-    pub(crate) fn dies(&self) -> u32 {
-        self.reads.len() as u32
+    /// Where physical unit `ppn` lies. Programs go round over the dies; with stripes, the units of the
+    /// programs of a stripe go round over its dies.
+    #[inline]
+    pub(crate) fn place(&self, ppn: u32) -> Place {
+        let (program, position) = self.program_units.divide(ppn);
+        if self.stripe_dies == 1 {
+            return Place { die: self.dies.divide(program).1, from: position * self.unit_bytes };
+        }
+        let (stripe, in_stripe) = self.stripe.divide(program);
+        let (depth, die) = self.stripe.divide(in_stripe * self.units_of_a_program() + position);
+        Place { die: self.dies.divide(stripe * self.stripe_dies + die).1, from: depth * self.unit_bytes }
     }
 
-    /// Reads bytes `[from, from + bytes)` of a program unit on `die`; returns when the pages are in
-    /// the die's register. Each page type touched is one read, all planes at once.
+    /// Whether a unit and the next lie on one die and can be read as one.
     #[inline]
-    pub(crate) fn read(&mut self, die: u32, at: Ps, from: u64, bytes: u64) -> Ps {
-        let first = from / self.page_bytes;
-        let last = (from + bytes - 1) / self.page_bytes;
-        let time: Ps = (first..=last).map(|page| self.page_times[(page % PAGE_TYPES) as usize]).sum();
-        self.reads[die as usize].serve(at, time)
+    pub(crate) fn neighbours(&self, ppn: u32) -> bool {
+        self.stripe_dies == 1 && self.program_units.divide(ppn + 1).1 != 0
+    }
+
+    /// The die that programs physical units from `ppn` on.
+    #[inline]
+    pub(crate) fn die_of_program(&self, ppn: u32) -> u32 {
+        self.dies.divide(self.program_units.divide(ppn).0).1
+    }
+
+    fn units_of_a_program(&self) -> u32 {
+        self.program_units.divisor()
+    }
+
+    /// Reads `bytes` at `place`: each page type touched is one read of the planes it spans.
+    #[inline]
+    pub(crate) fn read(&mut self, place: Place, at: Ps, bytes: u32) -> DieRead {
+        let (first, in_page) = self.page.divide(place.from);
+        let (last, _) = self.page.divide(place.from + bytes - 1);
+        let busy: Ps = (first..=last).map(|page| self.page_times[page as usize % PAGE_TYPES]).sum();
+        let at = self.suspended(place.die, at, busy);
+        let base = (place.die * self.planes) as usize;
+        if self.planes == 1 {
+            return DieRead { done: self.reads[base].serve(at, busy), busy };
+        }
+        let planes = if first == last {
+            let plane = self.plane_bytes.divide(in_page).0;
+            plane..(self.plane_bytes.divide(in_page + bytes - 1).0 + 1).min(self.planes)
+        } else {
+            0..self.planes
+        };
+        let planes = &mut self.reads[base + planes.start as usize..base + planes.end as usize];
+        let start = planes.iter().map(Server::free_at).max().unwrap_or(0).max(at);
+        planes.iter_mut().for_each(|plane| _ = plane.serve(start, busy));
+        DieRead { done: start + busy, busy }
+    }
+
+    /// If a program or erase is under way on `die` at `at`, a read of `busy` suspends it: when the read
+    /// can begin. A read that finds the die already reading does not suspend it again.
+    #[inline]
+    fn suspended(&mut self, die: u32, at: Ps, busy: Ps) -> Ps {
+        let writes = &mut self.writes[die as usize];
+        if at >= writes.busy_until || at < writes.busy_from {
+            return at;
+        }
+        let reading = self.reads[(die * self.planes) as usize].free_at() > at;
+        let around = if reading { 0 } else { self.suspend_time };
+        writes.extended += busy + 2 * around;
+        writes.busy_until += busy + 2 * around;
+        at + around
     }
 
     /// The time that reading a unit for a merge takes, without waiting for the die or its channel.
     #[inline]
-    pub(crate) fn merge_read_time(&self, from: u64, bytes: u64) -> Ps {
-        self.page_times[(from / self.page_bytes % PAGE_TYPES) as usize] + self.channel.time(bytes)
+    pub(crate) fn merge_read_time(&self, place: Place) -> Ps {
+        let page = self.page.divide(place.from).0 as usize % PAGE_TYPES;
+        self.page_times[page] + self.channel.time(u64::from(self.unit_bytes))
     }
 
-    /// Moves `bytes` from `die` over its channel; returns when the last is in the controller.
+    /// Moves `bytes` from `die` over its channel; returns when the last is in the controller, and
+    /// whether the channel was free.
     #[inline]
-    pub(crate) fn transfer(&mut self, die: u32, at: Ps, bytes: u64) -> Ps {
-        let channel = die as usize % self.channels.len();
-        self.channels[channel].serve(at, self.channel.time(bytes))
+    pub(crate) fn transfer(&mut self, die: u32, at: Ps, bytes: u32) -> (Ps, bool) {
+        let channel = &mut self.channels[usize::from(self.channel_of[die as usize])];
+        let free = channel.free_at() <= at;
+        (channel.serve(at, self.channel.time(u64::from(bytes))), free)
     }
 
-    /// Programs one unit on `die`; returns when it is done.
+    /// Begins a program on `die` not before `at`; `time` is `None` for all bits of a cell. Returns when
+    /// it will be done, and the suspensions so far, to be asked for again then.
     #[inline]
-    pub(crate) fn program(&mut self, die: u32, at: Ps) -> Ps {
-        self.programs[die as usize].serve(at, self.program_time)
+    pub(crate) fn program(&mut self, die: u32, at: Ps, time: Option<Ps>) -> (Ps, Ps) {
+        let done = self.write(die, at, time.unwrap_or(self.program_time));
+        (done, self.writes[die as usize].extended)
     }
 
-    /// A page read for garbage collection on `die`; it delays the die's reads.
+    /// By how much suspensions have made programs of `die` longer.
     #[inline]
-    pub(crate) fn collect_read(&mut self, die: u32, at: Ps) {
-        self.reads[die as usize].serve(at, self.page_times[1]);
+    pub(crate) fn extended(&self, die: u32) -> Ps {
+        self.writes[die as usize].extended
+    }
+
+    /// Reads of `pages` pages for garbage collection on `die`; they delay the die's other reads.
+    #[inline]
+    pub(crate) fn collect_read(&mut self, place: Place, at: Ps, bytes: u32) {
+        self.read(place, at, bytes);
     }
 
     /// Erases a superblock: every die its share.
     pub(crate) fn erase(&mut self, at: Ps) {
-        for die in &mut self.programs {
-            die.serve(at, self.erase_time);
+        for die in 0..self.dies_count {
+            self.write(die, at, self.erase_time);
         }
+    }
+
+    fn write(&mut self, die: u32, at: Ps, time: Ps) -> Ps {
+        let writes = &mut self.writes[die as usize];
+        if at > writes.busy_until {
+            writes.busy_from = at;
+            writes.busy_until = at;
+        }
+        writes.busy_until += time;
+        writes.busy_until
     }
 }

@@ -1,8 +1,9 @@
 //! What a modelled job did inside its measured window, and when it has seen enough.
 
+use crate::host::Class;
 use crate::time::{Ps, nanos};
-use flashlab_samples::{DirectionResult, JobShare, LatencyHistogram, mean_interval_share};
-use flashlab_units::Nanos;
+use flashlab_samples::{ClassTimes, DirectionResult, JobShare, LatencyRecorder, StageTime, mean_interval_share};
+use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::Direction;
 
 /// Completions of one batch whose mean latency is one value for the interval.
@@ -10,46 +11,82 @@ const BATCH_IOS_MIN: u64 = 4_096;
 /// Batches before an interval is trusted.
 const BATCHES_MIN: usize = 10;
 
+/// Stages of a read and of a write, in the order of the path.
+pub(crate) const STAGES: usize = 6;
+/// Stages of a mapped read.
+const READ_STAGES: [&str; STAGES] = ["submit", "controller", "die wait", "flash", "channel", "link and overhead"];
+/// Stages of a read that needs no flash.
+const DRAM_STAGES: [&str; STAGES] = ["submit", "controller", "", "", "read-ahead", "link and overhead"];
+/// Stages of a write.
+const WRITE_STAGES: [&str; STAGES] = ["submit", "controller", "link", "buffer wait", "acknowledge", ""];
+const CLASSES: [(Class, &str, [&str; STAGES]); 6] = [
+    (Class::MappedRead, "mapped read", READ_STAGES),
+    (Class::ReadAhead, "read-ahead hit", DRAM_STAGES),
+    (Class::UnmappedRead, "deallocated read", DRAM_STAGES),
+    (Class::Write, "write", WRITE_STAGES),
+    (Class::MergedWrite, "write below the indirection unit", WRITE_STAGES),
+    (Class::Trim, "trim", DRAM_STAGES),
+];
+
+/// Where the time of one class of request went.
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    ios: u64,
+    sums: [Ps; STAGES],
+}
+
+/// What one direction did.
+#[derive(Debug, Default)]
+struct Counts {
+    ios: u64,
+    bytes: u64,
+    lat: LatencyRecorder,
+}
+
+impl From<Counts> for DirectionResult {
+    fn from(c: Counts) -> Self {
+        DirectionResult { ios: c.ios, bytes: Bytes(c.bytes), lat: c.lat.into_histogram(), slat: None }
+    }
+}
+
 /// Counts, latencies and the interval.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// Start of the measured window; `None` during warm-up.
     started_at: Option<Ps>,
     ended_at: Ps,
-    read: DirectionResult,
-    write: DirectionResult,
-    per_job: Vec<(u64, u128)>,
+    read: Counts,
+    write: Counts,
+    per_job: Vec<(u64, u64)>,
+    times: [Times; CLASSES.len()],
     batch_ios: u64,
-    batch: (u64, u128),
+    batch: (u64, u64),
     batches: Vec<f64>,
-    in_flight: u64,
-    in_flight_since: Ps,
-    in_flight_integral: u128,
+    slots: u64,
+    /// Time that slots had nothing in flight; below zero where an I/O was due before its slot was free.
+    idle: i64,
 }
 
 impl Outcome {
     pub(crate) fn new(numjobs: u32, outstanding: u64) -> Self {
-        let direction = || DirectionResult { lat: LatencyHistogram::new(), ..DirectionResult::default() };
         Outcome {
             started_at: None,
             ended_at: 0,
-            read: direction(),
-            write: direction(),
+            read: Counts::default(),
+            write: Counts::default(),
             per_job: vec![(0, 0); numjobs as usize],
+            times: [Times::default(); CLASSES.len()],
             batch_ios: BATCH_IOS_MIN.max(outstanding * 4),
             batch: (0, 0),
             batches: Vec::new(),
-            in_flight: 0,
-            in_flight_since: 0,
-            in_flight_integral: 0,
+            slots: outstanding,
+            idle: 0,
         }
     }
 
     /// Begins the measured window.
     pub(crate) fn start(&mut self, at: Ps) {
         assert!(self.started_at.is_none(), "a measured window begins once");
-        self.integrate(at);
-        self.in_flight_integral = 0;
         self.started_at = Some(at);
     }
 
@@ -64,7 +101,7 @@ impl Outcome {
 
     /// Bytes completed in the window.
     pub(crate) fn bytes(&self) -> u64 {
-        self.read.bytes.0 + self.write.bytes.0
+        self.read.bytes + self.write.bytes
     }
 
     /// Time since the window began.
@@ -72,20 +109,18 @@ impl Outcome {
         self.started_at.map_or(0, |start| now.saturating_sub(start))
     }
 
-    /// An I/O that the host began to submit at `stamp` has reached the drive at `at`. The time
-    /// integral of those in flight does not use latencies.
+    /// A slot whose I/O was complete at `completed` has its next one from `stamp` on. The mean number in
+    /// flight follows from such gaps and uses no latency.
     #[inline]
-    pub(crate) fn submitted(&mut self, at: Ps, stamp: Ps) {
-        self.integrate(at);
-        self.in_flight_integral += u128::from(at - stamp);
-        self.in_flight += 1;
+    pub(crate) fn idle(&mut self, completed: Ps, stamp: Ps) {
+        if let Some(start) = self.started_at {
+            self.idle += stamp.max(start) as i64 - completed.max(start) as i64;
+        }
     }
 
     /// An I/O of job `job` is complete.
     #[inline]
     pub(crate) fn completed(&mut self, at: Ps, stamp: Ps, bytes: u32, direction: Direction, job: u32) {
-        self.integrate(at);
-        self.in_flight -= 1;
         if self.started_at.is_none() {
             return;
         }
@@ -96,15 +131,39 @@ impl Outcome {
             Direction::Write => &mut self.write,
         };
         result.ios += 1;
-        result.bytes.0 += u64::from(bytes);
+        result.bytes += u64::from(bytes);
         result.lat.record(latency);
         let share = &mut self.per_job[job as usize];
-        *share = (share.0 + 1, share.1 + u128::from(latency.0));
-        self.batch = (self.batch.0 + 1, self.batch.1 + u128::from(latency.0));
+        *share = (share.0 + 1, share.1 + latency.0);
+        self.batch = (self.batch.0 + 1, self.batch.1 + latency.0);
         if self.batch.0 == self.batch_ios {
             self.batches.push(self.batch.1 as f64 / self.batch.0 as f64);
             self.batch = (0, 0);
         }
+    }
+
+    /// Where the time of one request went.
+    #[inline]
+    pub(crate) fn went(&mut self, class: Class, stages: [Ps; STAGES]) {
+        if self.started_at.is_some() {
+            let times = &mut self.times[class as usize];
+            times.ios += 1;
+            times.sums.iter_mut().zip(stages).for_each(|(sum, stage)| *sum += stage);
+        }
+    }
+
+    /// Mean time of each stage, by class of request.
+    pub(crate) fn class_times(&self) -> Vec<ClassTimes> {
+        let mean = |sum: Ps, ios: u64| sum as f64 / 1_000.0 / ios as f64;
+        let stages = |times: &Times, names: [&str; STAGES]| {
+            let named = times.sums.iter().zip(names).filter(|(_, name)| !name.is_empty());
+            named.map(|(sum, name)| StageTime { stage: name.into(), mean_ns: mean(*sum, times.ios) }).collect()
+        };
+        let classes = CLASSES.iter().map(|(class, name, names)| (&self.times[*class as usize], name, names));
+        classes
+            .filter(|(times, ..)| times.ios > 0)
+            .map(|(t, name, names)| ClassTimes { class: (*name).into(), ios: t.ios, stages: stages(t, *names) })
+            .collect()
     }
 
     /// Half width of the 95 % interval of the mean latency, as a share of it.
@@ -119,7 +178,6 @@ impl Outcome {
 
     /// Ends the measured window.
     pub(crate) fn end(&mut self, at: Ps) {
-        self.integrate(at);
         self.ended_at = at;
     }
 
@@ -131,22 +189,17 @@ impl Outcome {
     /// Mean number of I/Os in flight over the window.
     pub(crate) fn in_flight_mean(&self) -> Option<f64> {
         let window = self.elapsed(self.ended_at);
-        (window > 0).then(|| self.in_flight_integral as f64 / window as f64)
+        (window > 0).then(|| self.slots as f64 - self.idle as f64 / window as f64)
     }
 
     /// Share of each job.
     pub(crate) fn shares(&self) -> Vec<JobShare> {
-        let mean = |(ios, sum): (u64, u128)| (ios > 0).then(|| sum as f64 / ios as f64);
+        let mean = |(ios, sum): (u64, u64)| (ios > 0).then(|| sum as f64 / ios as f64);
         self.per_job.iter().map(|s| JobShare { ios: s.0, lat_mean_ns: mean(*s) }).collect()
     }
 
     /// Reads and writes of the window.
     pub(crate) fn into_directions(self) -> (DirectionResult, DirectionResult) {
-        (self.read, self.write)
-    }
-
-    fn integrate(&mut self, at: Ps) {
-        self.in_flight_integral += u128::from(at - self.in_flight_since) * u128::from(self.in_flight);
-        self.in_flight_since = at;
+        (self.read.into(), self.write.into())
     }
 }

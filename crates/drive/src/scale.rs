@@ -4,6 +4,7 @@
 //! superblocks, the spare share, the program unit and the buffer stay. So two fills of a drive of
 //! any size take seconds, and rates, latencies and write amplification do not move.
 
+use crate::ftl::Layout;
 use flashlab_spec::DriveProfile;
 use flashlab_units::Bytes;
 
@@ -19,8 +20,9 @@ const SUPERBLOCK_UNITS_MIN: u64 = 2_048;
 pub(crate) struct Geometry {
     /// How many times smaller than the real drive.
     pub(crate) factor: u64,
-    /// Bytes of an indirection unit.
+    /// Bytes of an indirection unit, and the power of two that they are.
     pub(crate) unit_bytes: u64,
+    pub(crate) unit_shift: u32,
     /// Indirection units the host sees.
     pub(crate) user_units: u32,
     /// Indirection units of a superblock, a multiple of `program_units`.
@@ -52,12 +54,29 @@ impl Geometry {
         Geometry {
             factor,
             unit_bytes: unit,
+            unit_shift: unit.trailing_zeros(),
             user_units,
             superblock_units,
             superblocks,
             program_units,
             reserve: p.mapping.reserve_superblocks.value,
         }
+    }
+
+    /// For the mapping.
+    pub(crate) fn layout(&self) -> Layout {
+        Layout {
+            user_units: self.user_units,
+            superblock_units: self.superblock_units,
+            superblocks: self.superblocks,
+            program_units: self.program_units,
+            reserve: self.reserve,
+        }
+    }
+
+    /// Bytes of a one-shot program.
+    pub(crate) fn program_bytes(&self) -> u64 {
+        u64::from(self.program_units) * self.unit_bytes
     }
 
     /// Bytes the host sees of the scaled drive.

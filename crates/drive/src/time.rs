@@ -20,6 +20,9 @@ pub(crate) const fn nanos(time: Ps) -> Nanos {
 pub(crate) struct PerByte(u64);
 
 impl PerByte {
+    /// No time at all.
+    pub(crate) const NONE: PerByte = PerByte(0);
+
     /// Of a rate in bytes a second.
     pub(crate) fn of(rate: BytesPerSecond) -> Self {
         PerByte((1e12 / rate.0 * 65_536.0).round() as u64)
@@ -32,6 +35,36 @@ impl PerByte {
     }
 }
 
+/// Division of 32-bit numbers by one that is known beforehand: a multiplication by its inverse,
+/// rounded up, in 0.64 fixed point, which is exact for all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Divisor {
+    by: u32,
+    inverse: u64,
+}
+
+impl Divisor {
+    /// Of `by`, which is not 0.
+    pub(crate) fn new(by: u32) -> Self {
+        Divisor { by, inverse: (u64::MAX / u64::from(by)).wrapping_add(1) }
+    }
+
+    /// The number that is divided by.
+    pub(crate) fn divisor(self) -> u32 {
+        self.by
+    }
+
+    /// The quotient and the remainder of `n`.
+    #[inline]
+    pub(crate) fn divide(self, n: u32) -> (u32, u32) {
+        if self.by == 1 {
+            return (n, 0);
+        }
+        let quotient = ((u128::from(self.inverse) * u128::from(n)) >> 64) as u32;
+        (quotient, n - quotient * self.by)
+    }
+}
+
 /// Something that serves one request after another in the order of the calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Server {
@@ -39,6 +72,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// When it can take the next request.
+    #[inline]
+    pub(crate) fn free_at(&self) -> Ps {
+        self.free_at
+    }
+
     /// Serves a request that arrives at `at` and takes `time`; returns when it is done.
     #[inline]
     pub(crate) fn serve(&mut self, at: Ps, time: Ps) -> Ps {
@@ -56,6 +95,16 @@ mod tests {
         let link = PerByte::of(BytesPerSecond(14.7e9));
         let expect = 131_072.0 / 14.7e9 * 1e12;
         assert!((link.time(131_072) as f64 - expect).abs() / expect < 1e-6);
+    }
+
+    #[test]
+    fn a_divisor_divides() {
+        for by in [1, 2, 3, 5, 8, 12, 64, 165, 720, 1_000_003, u32::MAX] {
+            let d = Divisor::new(by);
+            for n in [0, 1, by - 1, by, by.saturating_add(1), 999_999_937, u32::MAX - 1, u32::MAX] {
+                assert_eq!(d.divide(n), (n / by, n % by), "{n} by {by}");
+            }
+        }
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub(crate) struct WriteBuffer {
     used: u64,
     /// Slots whose write waits for room, oldest first.
     waiting: VecDeque<u32>,
-    /// Logical units whose newest data is complete and waits for a program, oldest first.
-    pub(crate) pending: VecDeque<u32>,
+    /// Logical units whose newest data is complete and waits for a program, oldest first, by stream.
+    pending: Vec<VecDeque<u32>>,
     acknowledge_time: Ps,
     acknowledge: PerByte,
     merge_extra: Ps,
@@ -30,7 +30,7 @@ impl WriteBuffer {
             room: p.write.buffer.value.0,
             used: 0,
             waiting: VecDeque::new(),
-            pending: VecDeque::new(),
+            pending: vec![VecDeque::new(); p.mapping.handles.value as usize],
             acknowledge_time: ps(p.write.acknowledge_time.value),
             acknowledge: PerByte::of(p.write.acknowledge_rate.value),
             merge_extra: ps(p.merge.acknowledge_extra.value),
@@ -65,23 +65,72 @@ impl WriteBuffer {
         }
     }
 
-    /// The oldest waiting write, if it fits now; `bytes_of` tells its size in whole units.
+    /// The oldest waiting write.
     #[inline]
-    pub(crate) fn admit_next(&mut self, bytes_of: impl Fn(u32) -> u64) -> Option<u32> {
-        let slot = *self.waiting.front()?;
-        let bytes = bytes_of(slot);
-        if !self.fits(bytes) {
-            return None;
+    pub(crate) fn first_waiting(&self) -> Option<u32> {
+        self.waiting.front().copied()
+    }
+
+    /// Takes the oldest waiting write of `bytes` (whole units), if it fits now.
+    #[inline]
+    pub(crate) fn admit_first(&mut self, bytes: u64) -> bool {
+        let fits = self.fits(bytes);
+        if fits {
+            self.take(bytes);
+            self.waiting.pop_front();
         }
-        self.take(bytes);
-        self.waiting.pop_front()
+        fits
+    }
+
+    /// A unit of `stream` is complete and waits for a program.
+    #[inline]
+    pub(crate) fn add_pending(&mut self, stream: u32, lpn: u32) {
+        self.pending[stream as usize].push_back(lpn);
+    }
+
+    /// A stream that has `units` units for a program; the one that has most.
+    #[inline]
+    pub(crate) fn whole_program(&self, units: usize) -> Option<u32> {
+        let stream = self.fullest();
+        (self.pending[stream as usize].len() >= units).then_some(stream)
+    }
+
+    /// A stream that has any unit.
+    pub(crate) fn any_pending(&self) -> Option<u32> {
+        let stream = self.fullest();
+        (!self.pending[stream as usize].is_empty()).then_some(stream)
+    }
+
+    #[inline]
+    fn fullest(&self) -> u32 {
+        if self.pending.len() == 1 {
+            return 0;
+        }
+        let by_length = |i: &u32| self.pending[*i as usize].len();
+        (0..self.pending.len() as u32).rev().max_by_key(by_length).unwrap_or(0)
+    }
+
+    /// Moves up to `units` units of `stream` into `program`.
+    #[inline]
+    pub(crate) fn take_program(&mut self, stream: u32, units: usize, program: &mut Vec<u32>) {
+        let pending = &mut self.pending[stream as usize];
+        program.clear();
+        program.extend(pending.drain(..units.min(pending.len())));
+    }
+
+    /// Forgets units in `[first, end)` that wait for a program; returns how many.
+    pub(crate) fn forget(&mut self, first: u32, end: u32) -> u64 {
+        let count = |pending: &[VecDeque<u32>]| pending.iter().map(VecDeque::len).sum::<usize>();
+        let before = count(&self.pending);
+        self.pending.iter_mut().for_each(|p| p.retain(|lpn| !(first..end).contains(lpn)));
+        (before - count(&self.pending)) as u64
     }
 
     /// Time from arrival in the buffer to the acknowledgement; `slack` is how much later the data came
     /// than the link could have brought it.
     #[inline]
-    pub(crate) fn acknowledge(&self, bytes: u64, slack: Ps, merges: bool) -> Ps {
-        let put_away = self.acknowledge.time(bytes.min(SPLIT_BYTES)).saturating_sub(slack);
+    pub(crate) fn acknowledge(&self, bytes: u32, slack: Ps, merges: bool) -> Ps {
+        let put_away = self.acknowledge.time(u64::from(bytes).min(SPLIT_BYTES)).saturating_sub(slack);
         self.acknowledge_time + put_away + if merges { self.merge_extra } else { 0 }
     }
 

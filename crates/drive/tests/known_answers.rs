@@ -94,7 +94,7 @@ fn one_outstanding_read_takes_the_sum_of_its_path() {
     let mut p = profile();
     p.parameters.nand.read_time_spread.value = 0.0;
     let (n, c) = (p.parameters.nand.clone(), p.parameters.controller.clone());
-    let link = p.parameters.link.payload_rate.value;
+    let link = p.parameters.link.port_rate();
     let mut d = drive(p);
     fill(&mut d);
     let bytes = Bytes::kib(4);
@@ -115,7 +115,7 @@ fn random_reads_on_dies_follow_queueing_theory() {
     let mut p = profile();
     p.parameters.nand.read_time_spread.value = 0.0;
     p.parameters.nand.channel_rate.value = BytesPerSecond(9e11);
-    p.parameters.link.payload_rate.value = BytesPerSecond(9e11);
+    (p.parameters.link.generation.value, p.parameters.link.lanes.value) = (6, 16);
     p.parameters.controller.command_time.value = Nanos(1);
     p.parameters.controller.read_overhead.value = Nanos(0);
     let (dies, t_read) = (f64::from(p.parameters.nand.dies.value), p.parameters.nand.read_time.value.as_secs_f64());

@@ -322,6 +322,7 @@ impl<'a> Run<'a> {
             write,
             in_flight_mean: (elapsed_ns > 0).then(|| in_flight_ns as f64 / elapsed_ns as f64),
             series: self.series.finish(elapsed),
+            classes: vec![],
             shares,
             granted: self.granted,
             errors,

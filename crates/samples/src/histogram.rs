@@ -22,6 +22,64 @@ pub struct LatencyHistogram {
     max_ns: u64,
 }
 
+/// Counts latencies with a few instructions each, in the same buckets as [`LatencyHistogram`], to
+/// become one when a loop over I/Os is over.
+#[derive(Debug, Clone)]
+pub struct LatencyRecorder {
+    counts: Vec<u64>,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+/// The last bucket ends here: the tables reach to a power of two above [`HIGHEST_NS`].
+const LAST_NS: u64 = 2 * HIGHEST_NS - 1;
+/// Values below 2^8 ns have a bucket each, and every doubling above has 2^7.
+const SUB_BUCKET_BITS: u32 = 8;
+
+impl Default for LatencyRecorder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LatencyRecorder {
+    /// An empty one; all memory (36 KiB) is allocated here.
+    pub fn new() -> Self {
+        LatencyRecorder { counts: vec![0; Self::bucket(LAST_NS) + 1], sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    #[inline]
+    fn bucket(ns: u64) -> usize {
+        let doublings = (u64::BITS - (ns | ((1 << SUB_BUCKET_BITS) - 1)).leading_zeros()) - SUB_BUCKET_BITS;
+        ((doublings << (SUB_BUCKET_BITS - 1)) + (ns >> doublings) as u32) as usize
+    }
+
+    /// Counts one latency. Their sum must stay below 2^64 ns.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        let ns = latency.0;
+        self.counts[Self::bucket(ns.min(LAST_NS))] += 1;
+        self.sum_ns += ns;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// The histogram of what was counted.
+    pub fn into_histogram(self) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        for (bucket, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            // The lowest value of the bucket.
+            let doublings = (bucket >> (SUB_BUCKET_BITS - 1)).saturating_sub(1);
+            let ns = ((bucket - (doublings << (SUB_BUCKET_BITS - 1))) as u64) << doublings;
+            histogram.record_n(Nanos(ns), *count);
+        }
+        histogram.sum_ns = u128::from(self.sum_ns);
+        (histogram.min_ns, histogram.max_ns) = (self.min_ns, self.max_ns);
+        histogram
+    }
+}
+
 /// The value below which a share of the samples lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Percentile {
@@ -235,6 +293,14 @@ mod tests {
             let exact = values[rank - 1];
             let got = h.percentile(percent).map(|p| p.value.0).unwrap_or_default();
             prop_assert!(got >= exact && (got - exact) as f64 <= exact as f64 / 128.0, "{got} for {exact}");
+        }
+
+        #[test]
+        fn a_recorder_becomes_the_same_histogram(values in prop::collection::vec((0u64..1 << 43, 0u32..43), 0..300)) {
+            let values: Vec<u64> = values.iter().map(|(value, shift)| value >> shift).collect();
+            let mut recorder = LatencyRecorder::new();
+            values.iter().for_each(|v| recorder.record(Nanos(*v)));
+            prop_assert_eq!(recorder.into_histogram(), of(&values));
         }
 
         #[test]

@@ -11,11 +11,12 @@ mod provenance;
 mod result;
 mod state;
 
-pub use histogram::{LatencyHistogram, Percentile, SparseHistogram};
+pub use histogram::{LatencyHistogram, LatencyRecorder, Percentile, SparseHistogram};
 pub use interval::mean_interval_share;
 pub use point::{Coordinates, Metric, MetricName, PointResult};
 pub use provenance::{BuildInfo, Granted, Origin, Provenance, TargetIdentity, TargetKind};
 pub use result::{
+    ClassTimes, StageTime,
     CpuTime, DirectionResult, Ended, ErrorCount, Interval, IntervalDirection, JobResult, JobShare, Series,
 };
 pub use state::{Condition, DriveState, HealthLog};

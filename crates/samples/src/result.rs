@@ -71,6 +71,26 @@ pub struct Series {
     pub intervals: Vec<Interval>,
 }
 
+/// Where the time of one class of request went inside a modelled drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassTimes {
+    /// What the requests were for the drive, such as `mapped read` or `read-ahead hit`.
+    pub class: String,
+    /// Requests of the class in the measured window.
+    pub ios: u64,
+    /// Stages in the order of the path; their means add up to the mean latency of the class.
+    pub stages: Vec<StageTime>,
+}
+
+/// Mean time a request spent in one stage, waiting and being served.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageTime {
+    /// Stage, such as `controller` or `die wait`.
+    pub stage: String,
+    /// Mean in ns.
+    pub mean_ns: f64,
+}
+
 /// I/O errors of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
@@ -112,6 +132,9 @@ pub struct JobResult {
     pub shares: Vec<JobShare>,
     /// What was in force.
     pub granted: Granted,
+    /// Where the time of each class of request went; empty for real targets, which do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassTimes>,
     /// Errors by kind; a result with errors is not clean.
     pub errors: Vec<ErrorCount>,
     /// CPU time, where it was measured.

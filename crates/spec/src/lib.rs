@@ -15,8 +15,9 @@ pub use error::SpecError;
 pub use host::{HostProfile, Hosts};
 pub use job::{Generator, Job, Region, Rw};
 pub use profile::{
-    CapacityModel, ControllerModel, DriveProfile, LinkModel, MappingModel, MergeModel, ModelParameters, NandModel,
-    Parameter, Rated, ReadAheadModel, Source, Sourced, WriteModel,
+    Arbitration, CapacityModel, ControllerModel, DriveProfile, Isolation, LinkModel, MappingModel, MergeModel,
+    ModelParameters, NandModel, Parameter, PslcModel, QueuePairModel, Rated, ReadAheadModel, Source, Sourced,
+    VictimChoice, WriteModel,
 };
 pub use suite::{CheckpointStep, FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep};
 pub use toml_text::nearest;

@@ -98,6 +98,66 @@ impl Shown for bool {
     }
 }
 
+/// In which order the controller takes commands when several queue pairs wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// As they arrived, whatever their queue pair.
+    Arrival,
+    /// One command of each queue pair in turn, NVMe's default.
+    RoundRobin,
+}
+impl Shown for Arbitration {
+    fn shown(&self) -> String {
+        match self {
+            Arbitration::Arrival => "arrival".into(),
+            Arbitration::RoundRobin => "round-robin".into(),
+        }
+    }
+}
+
+/// Which superblock garbage collection empties next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VictimChoice {
+    /// The one with the fewest valid units.
+    Greedy,
+    /// The one that was closed first.
+    Fifo,
+    /// The one with the fewest valid units of `victim_choices` drawn at random.
+    Choices,
+    /// The one with the best benefit for its cost: invalid share × age / valid share.
+    AgeAware,
+}
+impl Shown for VictimChoice {
+    fn shown(&self) -> String {
+        match self {
+            VictimChoice::Greedy => "greedy".into(),
+            VictimChoice::Fifo => "fifo".into(),
+            VictimChoice::Choices => "choices".into(),
+            VictimChoice::AgeAware => "age-aware".into(),
+        }
+    }
+}
+
+/// Where collected data of several reclaim unit handles goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Into one superblock for all: NVMe's initially isolated handles.
+    Initial,
+    /// Into a superblock for each: persistently isolated handles.
+    Persistent,
+}
+impl Shown for Isolation {
+    fn shown(&self) -> String {
+        match self {
+            Isolation::Initial => "initial".into(),
+            Isolation::Persistent => "persistent".into(),
+        }
+    }
+}
+
 #[allow(private_bounds)]
 impl<T: Shown> Sourced<T> {
     /// As a table row.
@@ -200,6 +260,9 @@ pub struct ModelParameters {
     pub link: LinkModel,
     /// Command service.
     pub controller: ControllerModel,
+    /// What one queue pair costs besides; absent means nothing.
+    #[serde(default)]
+    pub queue_pair: Option<QueuePairModel>,
     /// Write buffer and flush.
     pub write: WriteModel,
     /// Writes smaller than an indirection unit.
@@ -210,6 +273,9 @@ pub struct ModelParameters {
     pub mapping: MappingModel,
     /// Dies and channels.
     pub nand: NandModel,
+    /// Flash written with one bit a cell first; absent means none.
+    #[serde(default)]
+    pub pslc: Option<PslcModel>,
 }
 
 /// Space.
@@ -228,8 +294,35 @@ pub struct CapacityModel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkModel {
-    /// Payload bytes a second after protocol overhead.
-    pub payload_rate: Sourced<BytesPerSecond>,
+    /// PCIe generation, 3 to 6.
+    pub generation: Sourced<u32>,
+    /// Lanes of all ports together.
+    pub lanes: Sourced<u32>,
+    /// Ports that share the lanes: 1, or 2 for a dual-port drive, whose queue pairs take the ports in
+    /// turn.
+    pub ports: Sourced<u32>,
+    /// Share of the raw rate that carries payload: packet headers, acknowledgements, flow control.
+    pub payload_share: Sourced<f64>,
+}
+
+impl LinkModel {
+    /// Payload bytes a second of one port in each direction: transfer rate × lanes × line code ×
+    /// payload share / 8. The line code is 128b/130b, from generation 6 on 242 of 256 bytes of a flit.
+    pub fn port_rate(&self) -> BytesPerSecond {
+        let (transfers, code) = match self.generation.value {
+            3 => (8e9, 128.0 / 130.0),
+            4 => (16e9, 128.0 / 130.0),
+            5 => (32e9, 128.0 / 130.0),
+            _ => (64e9, 242.0 / 256.0),
+        };
+        let lanes = f64::from(self.lanes.value) / f64::from(self.ports.value);
+        BytesPerSecond(transfers * code * lanes / 8.0 * self.payload_share.value)
+    }
+
+    /// The same of all ports.
+    pub fn payload_rate(&self) -> BytesPerSecond {
+        BytesPerSecond(self.port_rate().0 * f64::from(self.ports.value))
+    }
 }
 
 /// Command service.
@@ -240,6 +333,27 @@ pub struct ControllerModel {
     pub command_time: Sourced<Nanos>,
     /// Fixed time of a mapped read besides flash, channel, link and command service; pure delay.
     pub read_overhead: Sourced<Nanos>,
+    /// Which waiting command is served next.
+    pub arbitration: Sourced<Arbitration>,
+}
+
+/// Delay of reads by the load of their own queue pair: empirical, no cause is known.
+///
+/// A read that has `n - 1` others of its queue pair in flight is held for
+/// `(holdoff_time + holdoff_rate⁻¹ × size) × (n - 1) / (n - 1 + holdoff_half) × holdoff_next^j` for queue pair
+/// `j`. It is a delay and takes no capacity; nothing is held at depth 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueuePairModel {
+    /// Longest hold besides that by size.
+    pub holdoff_time: Sourced<Nanos>,
+    /// Size by which the longest hold grows a second; absent means that it does not.
+    #[serde(default)]
+    pub holdoff_rate: Option<Sourced<BytesPerSecond>>,
+    /// Other commands in flight at which half of the longest hold is reached.
+    pub holdoff_half: Sourced<f64>,
+    /// Share of the hold of a queue pair that the next one has.
+    pub holdoff_next: Sourced<f64>,
 }
 
 /// Write buffer and flush.
@@ -298,14 +412,33 @@ pub struct MappingModel {
     pub superblocks: Sourced<u32>,
     /// Superblocks kept erased; garbage collection begins when no more than these are free.
     pub reserve_superblocks: Sourced<u32>,
+    /// Which superblock is collected next.
+    pub victims: Sourced<VictimChoice>,
+    /// Superblocks drawn for [`VictimChoice::Choices`]; ignored otherwise.
+    pub victim_choices: Sourced<u32>,
+    /// A superblock whose valid share is at most this is collected although free ones are left; 0 means
+    /// that collection waits until the free pool is used up.
+    pub eager_valid_share: Sourced<f64>,
+    /// Share of the spare that is free and erased when the first job after the fills begins; the rest
+    /// was used up by random writes. 1 is what two whole fills leave behind.
+    pub initial_free_share: Sourced<f64>,
+    /// Reclaim unit handles of flexible data placement; 1 means that the drive has none.
+    pub handles: Sourced<u32>,
+    /// Where their collected data goes.
+    pub isolation: Sourced<Isolation>,
 }
 
 /// Dies and channels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NandModel {
-    /// Units that read and program independently of each other.
+    /// Units that program independently of each other.
     pub dies: Sourced<u32>,
+    /// Planes of a die that read independently of each other.
+    pub planes: Sourced<u32>,
+    /// Dies over which neighbouring indirection units are spread; 1 means that a request larger than a
+    /// page is served by one die.
+    pub stripe_dies: Sourced<u32>,
     /// Channels; die `i` hangs on channel `i mod channels`.
     pub channels: Sourced<u32>,
     /// Bytes a second of one channel.
@@ -320,6 +453,19 @@ pub struct NandModel {
     pub program_unit: Sourced<Bytes>,
     /// Erase of one die's share of a superblock.
     pub erase_time: Sourced<Nanos>,
+    /// Time that suspending a program or an erase takes before a read of that die can begin, and again
+    /// before it goes on.
+    pub suspend_time: Sourced<Nanos>,
+}
+
+/// A part of the flash written with one bit a cell, folded into the rest later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PslcModel {
+    /// Bytes it holds.
+    pub size: Sourced<Bytes>,
+    /// Time of a program of one `nand.program_unit` into it.
+    pub program_time: Sourced<Nanos>,
 }
 
 impl DriveProfile {
@@ -340,13 +486,17 @@ impl DriveProfile {
     /// Every parameter of the model with its source and where it acts, in the order of the path.
     pub fn parameter_rows(&self) -> Vec<Parameter> {
         let p = &self.parameters;
-        vec![
+        let mut rows = vec![
             p.capacity.user.row("capacity.user", "size of the logical space"),
             p.capacity.raw.row("capacity.raw", "size of the flash"),
             p.capacity.unusable_share.row("capacity.unusable_share", "effective spare, so write amplification"),
-            p.link.payload_rate.row("link.payload_rate", "server, each direction: large transfers"),
+            p.link.generation.row("link.generation", "server, each direction: large transfers"),
+            p.link.lanes.row("link.lanes", "server, each direction: large transfers"),
+            p.link.ports.row("link.ports", "how many servers share the lanes"),
+            p.link.payload_share.row("link.payload_share", "server, each direction: large transfers"),
             p.controller.command_time.row("controller.command_time", "server: IOPS ceiling"),
             p.controller.read_overhead.row("controller.read_overhead", "delay of every mapped read"),
+            p.controller.arbitration.row("controller.arbitration", "order of commands that wait; fairness of jobs"),
             p.write.buffer.row("write.buffer", "back-pressure: writes wait once it is full"),
             p.write.acknowledge_time.row("write.acknowledge_time", "delay of every write"),
             p.write.acknowledge_rate.row("write.acknowledge_rate", "delay of a write, by size"),
@@ -362,7 +512,15 @@ impl DriveProfile {
             p.mapping.indirection_unit.row("mapping.indirection_unit", "which writes need a merge; map size"),
             p.mapping.superblocks.row("mapping.superblocks", "grain of garbage collection"),
             p.mapping.reserve_superblocks.row("mapping.reserve_superblocks", "when garbage collection begins"),
+            p.mapping.victims.row("mapping.victims", "write amplification under uneven writes"),
+            p.mapping.victim_choices.row("mapping.victim_choices", "write amplification, with victims by choices"),
+            p.mapping.eager_valid_share.row("mapping.eager_valid_share", "collection while free space is left"),
+            p.mapping.initial_free_share.row("mapping.initial_free_share", "free pool at the first job after fills"),
+            p.mapping.handles.row("mapping.handles", "streams that FDP placement keeps apart"),
+            p.mapping.isolation.row("mapping.isolation", "streams of collected data"),
             p.nand.dies.row("nand.dies", "parallel reads and programs"),
+            p.nand.planes.row("nand.planes", "parallel reads of a die"),
+            p.nand.stripe_dies.row("nand.stripe_dies", "reads larger than an indirection unit"),
             p.nand.channels.row("nand.channels", "parallel transfers"),
             p.nand.channel_rate.row("nand.channel_rate", "transfer time of a read; channel ceiling"),
             p.nand.read_time.row("nand.read_time", "latency of a mapped read; die busy"),
@@ -370,12 +528,24 @@ impl DriveProfile {
             p.nand.program_time.row("nand.program_time", "sequential write ceiling; die busy"),
             p.nand.program_unit.row("nand.program_unit", "sequential write ceiling; placement on dies"),
             p.nand.erase_time.row("nand.erase_time", "die busy at each collected superblock"),
-        ]
+            p.nand.suspend_time.row("nand.suspend_time", "reads that meet a program or an erase"),
+        ];
+        if let Some(q) = &p.queue_pair {
+            rows.push(q.holdoff_time.row("queue_pair.holdoff_time", "reads of a deep queue pair; empirical"));
+            rows.extend(q.holdoff_rate.as_ref().map(|r| r.row("queue_pair.holdoff_rate", "the same, by size")));
+            rows.push(q.holdoff_half.row("queue_pair.holdoff_half", "the same, by depth"));
+            rows.push(q.holdoff_next.row("queue_pair.holdoff_next", "the same, by queue pair"));
+        }
+        if let Some(s) = &p.pslc {
+            rows.push(s.size.row("pslc.size", "writes at the speed of one bit a cell"));
+            rows.push(s.program_time.row("pslc.program_time", "the same: rate of programs"));
+        }
+        rows
     }
 
     fn check(&self, file: &str) -> Result<(), SpecError> {
         let p = &self.parameters;
-        let refuse = |key: &str, value: String, reason: String, remedy: String| {
+        let refuse = &|key: &str, value: String, reason: String, remedy: String| {
             Err(SpecError::Value { file: file.into(), key: format!("parameters.{key}"), value, reason, remedy })
         };
         for (key, time) in [
@@ -395,7 +565,7 @@ impl DriveProfile {
             }
         }
         for (key, rate) in [
-            ("link.payload_rate", p.link.payload_rate.value),
+            ("link", p.link.port_rate()),
             ("write.acknowledge_rate", p.write.acknowledge_rate.value),
             ("read_ahead.hit_rate", p.read_ahead.hit_rate.value),
             ("read_ahead.rate", p.read_ahead.rate.value),
@@ -416,12 +586,78 @@ impl DriveProfile {
             ("write.programs_in_flight", p.write.programs_in_flight.value, 16_384),
             ("merge.contexts", p.merge.contexts.value, 1024),
             ("mapping.reserve_superblocks", p.mapping.reserve_superblocks.value, 4096),
+            ("mapping.victim_choices", p.mapping.victim_choices.value, 65_536),
+            ("mapping.handles", p.mapping.handles.value, 128),
+            ("nand.planes", p.nand.planes.value, 16),
+            ("link.lanes", p.link.lanes.value, 16),
+            ("link.ports", p.link.ports.value, 2),
         ] {
             if count == 0 || count > max {
                 return refuse(key, count.to_string(), "out of range".into(), format!("use 1 to {max}"));
             }
         }
+        self.check_shares(refuse)?;
         self.check_space(refuse)
+    }
+
+    /// Superblocks that are being written at once: one of each handle, and those of collected data.
+    pub fn open_superblocks(&self) -> u32 {
+        let m = &self.parameters.mapping;
+        let collected = match m.isolation.value {
+            Isolation::Initial => 1,
+            Isolation::Persistent => m.handles.value,
+        };
+        m.handles.value + collected
+    }
+
+    fn check_shares(
+        &self,
+        refuse: impl Fn(&str, String, String, String) -> Result<(), SpecError>,
+    ) -> Result<(), SpecError> {
+        let p = &self.parameters;
+        let q = p.queue_pair.as_ref();
+        let half = q.map_or(1.0, |q| q.holdoff_half.value);
+        for (key, value, range, reason) in [
+            ("nand.read_time_spread", p.nand.read_time_spread.value, 0.0..=0.9, "a share of the read time"),
+            ("capacity.unusable_share", p.capacity.unusable_share.value, 0.0..=0.5, "a share of the raw space"),
+            ("link.payload_share", p.link.payload_share.value, 0.5..=1.0, "a share of the raw rate"),
+            ("mapping.eager_valid_share", p.mapping.eager_valid_share.value, 0.0..=0.9, "a share of a superblock"),
+            ("mapping.initial_free_share", p.mapping.initial_free_share.value, 0.0..=1.0, "a share of the spare"),
+            ("queue_pair.holdoff_next", q.map_or(0.0, |q| q.holdoff_next.value), 0.0..=1.0, "a share of the hold"),
+            ("queue_pair.holdoff_half", half, 0.1..=4096.0, "a number of commands"),
+        ] {
+            if !range.contains(&value) {
+                let nearest = value.clamp(*range.start(), *range.end());
+                let remedy = format!("use {} to {}, nearest {nearest}", range.start(), range.end());
+                return refuse(key, value.to_string(), format!("it is {reason}"), remedy);
+            }
+        }
+        if !(3..=6).contains(&p.link.generation.value) {
+            let known = "PCIe generations 3 to 6 are known".to_string();
+            return refuse("link.generation", p.link.generation.value.to_string(), known, "use 4 or 5".into());
+        }
+        if !p.link.lanes.value.is_multiple_of(p.link.ports.value) {
+            let reason = format!("{} lanes can't be shared by {} ports", p.link.lanes.value, p.link.ports.value);
+            return refuse("link.ports", p.link.ports.value.to_string(), reason, "use 4 lanes and 2 ports".into());
+        }
+        let (dies, stripe) = (p.nand.dies.value, p.nand.stripe_dies.value);
+        if stripe == 0 || !dies.is_multiple_of(stripe) {
+            let reason = format!("{dies} dies are not whole stripes of {stripe}");
+            let nearest = (1..=stripe.clamp(1, dies)).rev().find(|n| dies.is_multiple_of(*n)).unwrap_or(1);
+            return refuse("nand.stripe_dies", stripe.to_string(), reason, format!("use {nearest}"));
+        }
+        if p.nand.suspend_time.value > Nanos::millis(1) {
+            let reason = "suspending a program takes tens of us".to_string();
+            return refuse("nand.suspend_time", p.nand.suspend_time.value.exact(), reason, "use at most 1ms".into());
+        }
+        if let Some(pslc) = &p.pslc
+            && (pslc.program_time.value == Nanos::ZERO || pslc.program_time.value > p.nand.program_time.value)
+        {
+            let reason = "a program of one bit a cell is faster than one of all bits".to_string();
+            let remedy = format!("use less than {}", p.nand.program_time.value);
+            return refuse("pslc.program_time", pslc.program_time.value.exact(), reason, remedy);
+        }
+        Ok(())
     }
 
     fn check_space(
@@ -452,32 +688,16 @@ impl DriveProfile {
                 format!("use at least {needed}"),
             );
         }
-        if !(0.0..1.0).contains(&p.nand.read_time_spread.value) {
-            let reason = "the spread of read times is a share below 1".to_string();
-            return refuse(
-                "nand.read_time_spread",
-                p.nand.read_time_spread.value.to_string(),
-                reason,
-                "use 0 to 0.5".into(),
-            );
-        }
         let share = p.capacity.unusable_share.value;
-        if !(0.0..0.5).contains(&share) {
-            return refuse(
-                "capacity.unusable_share",
-                share.to_string(),
-                "not a share of the raw space".into(),
-                "use 0 to 0.5".into(),
-            );
-        }
         let (count, reserve) = (p.mapping.superblocks.value, p.mapping.reserve_superblocks.value);
         if !(16..=65_536).contains(&count) {
             return refuse("mapping.superblocks", count.to_string(), "out of range".into(), "use 16 to 65536".into());
         }
-        // Two open superblocks (host, garbage collection) and the reserve must fit into the spare,
-        // with at least one more to collect from; otherwise collection can't gain space.
+        // The open superblocks (one of each host stream, those of garbage collection) and the reserve
+        // must fit into the spare, with at least one more to collect from; otherwise collection can't
+        // gain space.
         let spare = self.spare_share() * f64::from(count);
-        let needed = f64::from(reserve) + 3.0;
+        let needed = f64::from(reserve) + f64::from(self.open_superblocks()) + 1.0;
         if spare < needed {
             let user_max =
                 Bytes((p.capacity.raw.value.0 as f64 * (1.0 - share) * (1.0 - needed / f64::from(count))) as u64);

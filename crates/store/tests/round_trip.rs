@@ -91,6 +91,7 @@ fn job() -> impl Strategy<Value = JobResult> {
             write,
             in_flight_mean,
             series: Series { intervals },
+            classes: vec![],
             shares: shares.into_iter().map(|(ios, lat_mean_ns)| JobShare { ios, lat_mean_ns }).collect(),
             granted: Granted { engine: kinds.0.clone(), direct: kinds.1, features: kinds.2.clone(), refused: kinds.2 },
             errors: vec![ErrorCount { kind: kinds.0, count: c, first_offset: kinds.3 }],

@@ -37,6 +37,7 @@ pub(crate) fn clean(job: &Job, ios: u64) -> JobResult {
         write,
         in_flight_mean: None,
         series: Series::default(),
+        classes: vec![],
         shares: vec![],
         granted: Granted::default(),
         errors: vec![],

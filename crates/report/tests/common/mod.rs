@@ -140,6 +140,7 @@ fn job(load: &Load, modelled: bool, samples: u64, seconds: u64, dice: &mut Dice)
         write,
         in_flight_mean: Some(f64::from(load.depth * load.jobs)),
         series: series(load, iops, mean_ns, seconds_shown, dice),
+        classes: vec![],
         shares: vec![JobShare { ios: iops * seconds / u64::from(load.jobs), lat_mean_ns: Some(mean_ns as f64) }],
         granted: granted(modelled),
         errors: vec![],

@@ -132,6 +132,7 @@ pub fn job_result(ios: u64, seed: u64) -> JobResult {
         write: DirectionResult::default(),
         in_flight_mean: Some(31.999_999_999_999_996),
         series: Series { intervals },
+        classes: vec![],
         shares: vec![
             JobShare { ios: ios - ios / 3, lat_mean_ns: Some(460_123.1) },
             JobShare { ios: ios / 3, lat_mean_ns: None },

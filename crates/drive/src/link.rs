@@ -1,0 +1,72 @@
+//! The link: payload crosses each port in order, one server a direction.
+//!
+//! A host's path may have a second hop (storage link, then GPU). Read data takes one hop after the
+//! other; write data flows through both at once, so that the slower one sets the pace.
+
+use crate::time::{PerByte, Ps, Server, ps};
+use flashlab_spec::{HostProfile, LinkModel, Sourced};
+use flashlab_units::{BytesPerSecond, Nanos};
+
+/// All ports of a drive.
+#[derive(Debug, Clone)]
+pub(crate) struct Link {
+    to_drive: Way,
+    to_host: Way,
+    /// Time a byte takes longer over the second hop than over the link.
+    slack: PerByte,
+}
+
+/// One direction: a server a port.
+#[derive(Debug, Clone)]
+struct Way {
+    ports: Vec<Server>,
+    each: Ps,
+    byte: PerByte,
+}
+
+impl Way {
+    fn new(ports: u32, rate: f64, each: Option<&Sourced<Nanos>>) -> Self {
+        let each = each.map_or(0, |time| ps(time.value));
+        Way { ports: vec![Server::default(); ports as usize], each, byte: PerByte::of(BytesPerSecond(rate)) }
+    }
+
+    #[inline]
+    fn carry(&mut self, queue: u32, at: Ps, bytes: u32) -> Ps {
+        let time = self.each + self.byte.time(u64::from(bytes));
+        let port = if self.ports.len() == 1 { 0 } else { queue as usize % self.ports.len() };
+        self.ports[port].serve(at, time)
+    }
+}
+
+impl Link {
+    pub(crate) fn new(p: &LinkModel, host: &HostProfile) -> Self {
+        let link = p.port_rate().0;
+        let both = host.hop_read_rate.as_ref().map_or(link, |hop| 1.0 / (1.0 / link + 1.0 / hop.value.0));
+        let slower = host.hop_write_rate.as_ref().map_or(link, |hop| hop.value.0.min(link));
+        Link {
+            to_drive: Way::new(p.ports.value, slower, host.shared_write_time.as_ref()),
+            to_host: Way::new(p.ports.value, both, host.shared_read_time.as_ref()),
+            slack: PerByte::of(BytesPerSecond(1.0 / (1.0 / slower - 1.0 / link).max(1e-18))),
+        }
+    }
+
+    /// Moves `bytes` from the host over the port of queue pair `queue`; returns when the last has
+    /// arrived.
+    #[inline]
+    pub(crate) fn fetch(&mut self, queue: u32, at: Ps, bytes: u32) -> Ps {
+        self.to_drive.carry(queue, at, bytes)
+    }
+
+    /// How much longer the last byte of a write took than over the link alone: while data trickles in,
+    /// the drive has time to put it away.
+    #[inline]
+    pub(crate) fn slack(&self, bytes: u32) -> Ps {
+        self.slack.time(u64::from(bytes))
+    }
+
+    /// Moves `bytes` to the host over the port of queue pair `queue`; returns when the last has left.
+    #[inline]
+    pub(crate) fn deliver(&mut self, queue: u32, at: Ps, bytes: u32) -> Ps {
+        self.to_host.carry(queue, at, bytes)
+    }
+}

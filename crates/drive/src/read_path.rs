@@ -1,0 +1,140 @@
+//! Reads: from DRAM where the read-ahead has them, from dies and channels else, over the link.
+
+use crate::engine::Engine;
+use crate::event::{Event, Lane};
+use crate::ftl::UNMAPPED;
+use crate::host::Class;
+use crate::time::Ps;
+
+impl Engine<'_> {
+    /// A read was decoded.
+    #[inline]
+    pub(crate) fn read(&mut self, slot: u32, at: Ps) {
+        let s = &self.host.slots[slot as usize];
+        let (offset, length) = (s.offset, s.length);
+        if self.read_ahead.continues(offset, u64::from(length)) {
+            let ready = self.read_ahead.serve(at, u64::from(length));
+            self.from_dram(slot, Class::ReadAhead, ready);
+            return;
+        }
+        let shift = self.geometry.unit_shift;
+        let (first, last) = ((offset >> shift) as u32, ((offset + u64::from(length) - 1) >> shift) as u32);
+        if first != last {
+            self.read_parts(slot, at, first, last);
+            return;
+        }
+        let ppn = self.mapping.lookup(first);
+        if ppn == UNMAPPED {
+            // Nothing mapped: zeros straight from the controller.
+            self.from_dram(slot, Class::UnmappedRead, at);
+            return;
+        }
+        let in_unit = offset as u32 & (self.geometry.unit_bytes as u32 - 1);
+        let busy = self.read_die(slot, at, ppn, in_unit, length);
+        let s = &mut self.host.slots[slot as usize];
+        (s.parts_left, s.class, s.busy) = (1, Class::MappedRead, busy as u32);
+    }
+
+    /// A read of several units: those that lie together on a die are one part.
+    fn read_parts(&mut self, slot: u32, at: Ps, first: u32, last: u32) {
+        let s = &self.host.slots[slot as usize];
+        let (offset, end) = (s.offset, s.offset + u64::from(s.length));
+        let unit = self.geometry.unit_bytes;
+        let (mut lpn, mut parts, mut busiest) = (first, 0, 0);
+        while lpn <= last {
+            let (start, ppn) = (lpn, self.mapping.lookup(lpn));
+            lpn += 1;
+            if ppn == UNMAPPED {
+                continue;
+            }
+            let mut previous = ppn;
+            while lpn <= last && self.mapping.lookup(lpn) == previous + 1 && self.nand.neighbours(previous) {
+                previous += 1;
+                lpn += 1;
+            }
+            let unit_start = u64::from(start) * unit;
+            let from = offset.max(unit_start);
+            let bytes = end.min(u64::from(lpn) * unit) - from;
+            busiest = busiest.max(self.read_die(slot, at, ppn, (from - unit_start) as u32, bytes as u32));
+            parts += 1;
+        }
+        if parts == 0 {
+            self.from_dram(slot, Class::UnmappedRead, at);
+        } else {
+            let s = &mut self.host.slots[slot as usize];
+            (s.parts_left, s.class, s.busy) = (parts, Class::MappedRead, busiest as u32);
+        }
+    }
+
+    /// Starts a die on `bytes` from byte `from` of unit `ppn` on; returns how long it is busy with them.
+    #[inline]
+    fn read_die(&mut self, slot: u32, at: Ps, ppn: u32, from: u32, bytes: u32) -> Ps {
+        let mut place = self.nand.place(ppn);
+        place.from += from;
+        let read = self.nand.read(place, at, bytes);
+        self.events.add(read.done, Event::DieDone { slot, die: place.die as u16, bytes });
+        read.busy
+    }
+
+    fn from_dram(&mut self, slot: u32, class: Class, ready: Ps) {
+        let s = &mut self.host.slots[slot as usize];
+        (s.parts_left, s.class, s.flash_done, s.busy) = (1, class, s.decoded, 0);
+        let bytes = s.length;
+        self.events.add_in_order(Lane::Ready, ready, Event::Ready { slot, bytes });
+    }
+
+    /// A die has a part in its register: over the channel with it.
+    #[inline]
+    pub(crate) fn die_done(&mut self, slot: u32, die: u16, bytes: u32, at: Ps) {
+        self.host.slots[slot as usize].flash_done = at;
+        let (in_controller, at_once) = self.nand.transfer(u32::from(die), at, bytes);
+        let ready = Event::Ready { slot, bytes };
+        if at_once {
+            self.events.add_in_order(Lane::Ready, in_controller, ready);
+        } else {
+            self.events.add(in_controller, ready);
+        }
+    }
+
+    /// A part crosses the link; the last one completes the request. The link is reached in the order
+    /// of time, so that no request waits for one that comes later.
+    #[inline]
+    pub(crate) fn deliver(&mut self, slot: u32, bytes: u32, at: Ps) {
+        let s = &mut self.host.slots[slot as usize];
+        let at_host = self.link.deliver(s.job, at, bytes);
+        s.parts_left -= 1;
+        if s.parts_left > 0 {
+            return;
+        }
+        let mut completed = at_host + self.host.jobs_delay;
+        // A known time for all reads of this kind: no event is needed to put completions into order.
+        let mut known = true;
+        if s.class == Class::MappedRead {
+            completed += self.controller.read_overhead;
+            if let Some(holdoff) = &self.holdoff {
+                let s = &self.host.slots[slot as usize];
+                completed += holdoff.hold(s.job, self.host.in_flight(s.job) - 1, s.length);
+                known = false;
+            }
+        }
+        let s = &self.host.slots[slot as usize];
+        let in_flash = s.flash_done - s.decoded;
+        let busy = u64::from(s.busy).min(in_flash);
+        self.outcome.went(
+            s.class,
+            [
+                s.arrived - s.stamp,
+                s.decoded - s.arrived,
+                in_flash - busy,
+                busy,
+                at - s.flash_done,
+                completed - at,
+            ],
+        );
+        if known {
+            self.complete(slot, completed);
+        } else {
+            self.events.add_in_order(Lane::Complete, completed, Event::Complete { slot });
+        }
+    }
+}
