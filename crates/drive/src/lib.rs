@@ -20,6 +20,7 @@ mod controller;
 mod engine;
 mod event;
 mod fill;
+pub mod ftl;
 mod host;
 mod mapping;
 mod merge;

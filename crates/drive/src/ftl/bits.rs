@@ -1,0 +1,85 @@
+//! Validity bits, one a physical unit, set and cleared in runs.
+
+/// A bit for each physical unit: whether a logical unit maps to it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bits(Vec<u64>);
+
+/// The bits of word `word` that lie in `[first, end)`.
+#[inline]
+fn mask(word: u32, first: u32, end: u32) -> u64 {
+    let base = word * 64;
+    let from = if first > base { !0 << (first - base) } else { !0 };
+    let to = if end - base < 64 { (1 << (end - base)) - 1 } else { !0 };
+    from & to
+}
+
+impl Bits {
+    /// `units` cleared bits.
+    pub(super) fn new(units: u32) -> Self {
+        Bits(vec![0; units.div_ceil(64) as usize])
+    }
+
+    /// Whether the bit of `unit` is set.
+    pub(super) fn get(&self, unit: u32) -> bool {
+        self.0[(unit / 64) as usize] >> (unit % 64) & 1 == 1
+    }
+
+    /// Clears one bit.
+    #[inline]
+    pub(super) fn clear(&mut self, unit: u32) {
+        self.0[(unit / 64) as usize] &= !(1 << (unit % 64));
+    }
+
+    /// Sets the bits of `[first, end)`, at least one.
+    #[inline]
+    pub(super) fn set_run(&mut self, first: u32, end: u32) {
+        for word in first / 64..=(end - 1) / 64 {
+            self.0[word as usize] |= mask(word, first, end);
+        }
+    }
+
+    /// Clears the bits of `[first, end)`, at least one.
+    #[inline]
+    pub(super) fn clear_run(&mut self, first: u32, end: u32) {
+        for word in first / 64..=(end - 1) / 64 {
+            self.0[word as usize] &= !mask(word, first, end);
+        }
+    }
+
+    /// Clears the bits of `[first, end)`, at least one, and calls `unit` for each that was set, in order.
+    #[inline]
+    pub(super) fn drain_run(&mut self, first: u32, end: u32, mut unit: impl FnMut(u32)) {
+        for word in first / 64..=(end - 1) / 64 {
+            let mask = mask(word, first, end);
+            let bits = &mut self.0[word as usize];
+            let mut set = *bits & mask;
+            *bits &= !mask;
+            while set != 0 {
+                unit(word * 64 + set.trailing_zeros());
+                set &= set - 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_end_where_they_should() {
+        for (first, end) in [(0, 1), (0, 64), (1, 63), (63, 65), (5, 200), (64, 128), (127, 256), (199, 200)] {
+            let mut bits = Bits::new(256);
+            bits.set_run(first, end);
+            assert!((0..256).all(|unit| bits.get(unit) == (first..end).contains(&unit)), "{first}..{end}");
+            let mut rest = bits.clone();
+            rest.clear_run(first, end);
+            assert_eq!(rest.0, Bits::new(256).0);
+            bits.clear(first);
+            let mut drained = vec![];
+            bits.drain_run(0, 256, |unit| drained.push(unit));
+            assert_eq!(drained, (first + 1..end).collect::<Vec<_>>());
+            assert_eq!(bits.0, Bits::new(256).0);
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The flash translation layer: logical to physical units, superblocks, streams, garbage collection.
+//!
+//! It stands between the flush of the write buffer and the dies, knows no time, and says of every
+//! program what it cost besides itself. Physical unit numbers run through the superblocks one after
+//! another; `program_units` of them make a program, and whoever owns the dies spreads programs over
+//! them. A clone is a checkpoint of the drive.
+//!
+//! # Pace of collection
+//!
+//! Erased space is counted in units: free superblocks, what is left of the open ones, and what the
+//! victim being emptied has already been scanned. Once it is below the reserve and half of each
+//! superblock that can be open ([`Layout::held_units`]), every program of the host is followed by the
+//! scan of `b / (b - valid)` units of the victim for each of its own, with `b` the units of a superblock
+//! and `valid` those of the victim when it was chosen: as much is given back as was taken, in small
+//! steps. So erased space stays level, and the rest of the spare is what the formulas for write
+//! amplification call spare ([`Layout::effective_spare`]).
+//!
+//! # Why space can't run out
+//!
+//! Let `n` be the superblocks that can be open at once. [`Layout::check`] demands a reserve of at least
+//! `n + 2` superblocks and a spare of at least one superblock more than `reserve + n / 2`.
+//!
+//! 1. *A started victim can be emptied.* It has at most `b - 1` valid units, all of which go to one
+//!    frontier. Filling up the frontier and going on takes at most one free superblock, and the victim
+//!    comes back as one. So if one superblock is free when a victim is chosen, emptying it succeeds and
+//!    leaves at least one free.
+//! 2. *The host leaves one.* It opens a superblock only while two are free, and has victims emptied
+//!    until then ([`Ftl::write_program`]). So one is free whenever a victim is chosen.
+//! 3. *Emptying victims until two are free ends.* Each gives back at least one unit of erased space.
+//!    When no closed superblock has an invalid unit left, free superblocks hold all that is neither
+//!    valid nor in an open superblock: at least the spare less `n - 1` superblocks, as the stream that
+//!    opens has none. The spare exceeds `reserve + n / 2 >= n + 2` superblocks, so at least three are
+//!    free.
+//! 4. *While the pace is held, 2 never waits.* Erased space is then `reserve + n / 2` superblocks. At
+//!    most `n - 1` of them lie in open superblocks when one is needed, and less than one in the victim,
+//!    so with a reserve of `n + 2` more than `2 + n / 2` are free; up to `n / 2` of them are for data
+//!    that lies unevenly in the victim.
+//!
+//! Trimming and writing only take valid units away from closed superblocks and victims, so that none of
+//! this depends on what is written when.
+
+mod bits;
+mod collect;
+mod fill;
+mod layout;
+mod superblocks;
+#[cfg(test)]
+mod tests;
+
+pub use collect::Collected;
+pub use fill::Filled;
+pub use layout::{Layout, LayoutError, PHYSICAL_UNITS_MAX, Policy, Victims};
+
+use bits::Bits;
+use collect::Victim;
+use superblocks::Superblocks;
+
+/// No physical unit.
+pub const UNMAPPED: u32 = u32::MAX;
+
+/// Division by one number, by multiplication: `n / d = floor(n * ceil(2^64 / d) / 2^64)` for all 32-bit
+/// `n` and `d >= 2` (Lemire, Kaser and Kurz, 2019).
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Divider(u64);
+
+impl Divider {
+    fn new(divisor: u32) -> Self {
+        assert!(divisor >= 2, "the reciprocal of 1 does not fit");
+        Divider(u64::MAX / u64::from(divisor) + 1)
+    }
+
+    #[inline]
+    fn quotient(self, number: u32) -> u32 {
+        ((u128::from(self.0) * u128::from(number)) >> 64) as u32
+    }
+}
+
+/// Where the next unit of a stream goes: `[next, end)` is left of its open superblock.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Frontier {
+    next: u32,
+    end: u32,
+}
+
+/// Erases of the superblocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wear {
+    /// Of the one erased least.
+    pub erases_min: u32,
+    /// Of all on average.
+    pub erases_mean: f64,
+    /// Of the one erased most.
+    pub erases_max: u32,
+}
+
+/// The map of a drive and the state of its superblocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ftl {
+    layout: Layout,
+    policy: Policy,
+    superblock_of: Divider,
+    /// Physical unit of each logical one, or [`UNMAPPED`].
+    map: Vec<u32>,
+    /// Logical unit of each physical one; meaningful where `live` has a bit.
+    reverse: Vec<u32>,
+    live: Bits,
+    superblocks: Superblocks,
+    /// Of the host streams, then of the streams of collected data.
+    frontiers: Vec<Frontier>,
+    victim: Option<Victim>,
+    /// Erased units: free superblocks, the rest of the open ones, the scanned part of the victim.
+    erased: u64,
+    /// What `erased` is kept at.
+    level: u64,
+    /// What collection owes the host, in units times units of a superblock.
+    owed: i64,
+    /// Valid units up to which a superblock is collected early.
+    eager_valid: Option<u32>,
+    /// The superblock in which each host stream last made a unit invalid.
+    lately: Vec<u32>,
+    /// Logical units of the page group being moved.
+    moving: Vec<u32>,
+    host_units: u64,
+    moved_units: u64,
+    erases: u64,
+}
+
+impl Ftl {
+    /// A new drive: nothing mapped, all superblocks erased.
+    ///
+    /// # Errors
+    /// What [`Layout::check`] finds.
+    pub fn new(layout: Layout, policy: Policy) -> Result<Self, LayoutError> {
+        layout.check(&policy)?;
+        let physical = layout.physical_units() as usize;
+        let eager = policy.eager_valid_share;
+        Ok(Ftl {
+            layout,
+            policy,
+            superblock_of: Divider::new(layout.superblock_units),
+            map: vec![UNMAPPED; layout.user_units as usize],
+            reverse: vec![UNMAPPED; physical],
+            live: Bits::new(physical as u32),
+            superblocks: Superblocks::new(&layout, &policy),
+            frontiers: vec![Frontier::default(); policy.frontiers() as usize],
+            victim: None,
+            erased: layout.physical_units(),
+            level: layout.held_units(&policy),
+            owed: 0,
+            eager_valid: (eager > 0.0)
+                .then(|| ((eager * f64::from(layout.superblock_units)) as u32).min(layout.superblock_units - 1)),
+            lately: vec![UNMAPPED; policy.host_streams as usize],
+            moving: vec![0; layout.program_units as usize],
+            host_units: 0,
+            moved_units: 0,
+            erases: 0,
+        })
+    }
+
+    /// Its sizes.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Its rules.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Physical unit of a logical one, or [`UNMAPPED`].
+    #[inline]
+    pub fn lookup(&self, lpn: u32) -> u32 {
+        self.map[lpn as usize]
+    }
+
+    /// Reads the map at all of `lpns` and returns the wrapping sum, which no caller can drop unread:
+    /// it brings a batch of entries into the cache at once, where looking them up one by one would
+    /// wait for memory each time.
+    #[inline]
+    pub fn touch(&self, lpns: impl Iterator<Item = u32>) -> u32 {
+        lpns.fold(0, |sum, lpn| sum.wrapping_add(self.map[lpn as usize]))
+    }
+
+    /// Writes one program of host data into stream `stream`. `lpns` may be shorter than a program: the
+    /// rest is padding. Collects garbage in step and adds to `out` what that cost. Returns the first
+    /// physical unit of the program.
+    pub fn write_program(&mut self, stream: u32, lpns: &[u32], out: &mut Collected) -> u32 {
+        let (program, units) = (self.layout.program_units, lpns.len() as u32);
+        assert!(0 < units && units <= program, "a program holds 1 to {program} units, not {units}");
+        let first = self.host_program(stream, out);
+        self.live.set_run(first, first + units);
+        self.superblocks.add(self.superblock_of.quotient(first), units);
+        let mut last = UNMAPPED;
+        let places = self.reverse[first as usize..][..lpns.len()].iter_mut();
+        for ((lpn, place), ppn) in lpns.iter().zip(places).zip(first..) {
+            *place = *lpn;
+            let old = std::mem::replace(&mut self.map[*lpn as usize], ppn);
+            if old != UNMAPPED {
+                self.live.clear(old);
+                last = self.superblock_of.quotient(old);
+                self.superblocks.remove(last, 1);
+            }
+        }
+        if last != UNMAPPED {
+            self.lately[stream as usize] = last;
+        }
+        self.host_programmed(stream, 1, units);
+        self.collect_in_step(program, out);
+        first
+    }
+
+    /// Deallocates a logical unit. `true` if it was mapped.
+    pub fn trim(&mut self, lpn: u32) -> bool {
+        let old = std::mem::replace(&mut self.map[lpn as usize], UNMAPPED);
+        if old != UNMAPPED {
+            self.live.clear(old);
+            self.superblocks.remove(self.superblock_of.quotient(old), 1);
+        }
+        old != UNMAPPED
+    }
+
+    /// Forgets all data, erases every superblock that is not erased, and sets the counters to zero:
+    /// what a format or a sanitize leaves. Wear stays.
+    pub fn purge(&mut self) {
+        let mut wear = std::mem::take(&mut self.superblocks.wear);
+        let mut erased = vec![false; wear.len()];
+        self.superblocks.free().for_each(|superblock| erased[superblock as usize] = true);
+        wear.iter_mut().zip(erased).for_each(|(erases, erased)| *erases += u32::from(!erased));
+        self.superblocks = Superblocks::new(&self.layout, &self.policy);
+        self.superblocks.wear = wear;
+        self.map.fill(UNMAPPED);
+        self.live = Bits::new(self.reverse.len() as u32);
+        self.frontiers.fill(Frontier::default());
+        self.lately.fill(UNMAPPED);
+        (self.victim, self.owed, self.erased) = (None, 0, self.layout.physical_units());
+        self.reset_counters();
+    }
+
+    /// Units that can be written without moving anything: free superblocks, those that hold nothing
+    /// valid any more, and the rest of the open ones. Looks at every superblock.
+    pub fn free_units(&self) -> u64 {
+        let whole = |superblock: &u32| self.superblocks.closed(*superblock) && self.superblocks.valid(*superblock) == 0;
+        let dead = (0..self.superblocks.count()).filter(whole).count() + self.superblocks.free().len();
+        dead as u64 * u64::from(self.layout.superblock_units) + self.open_rest()
+    }
+
+    /// What is left of the open superblocks.
+    fn open_rest(&self) -> u64 {
+        self.frontiers.iter().map(|f| u64::from(f.end - f.next)).sum()
+    }
+
+    /// Erases of the superblocks since they were new. Looks at every superblock.
+    pub fn wear(&self) -> Wear {
+        let wear = &self.superblocks.wear;
+        let sum = wear.iter().map(|erases| u64::from(*erases)).sum::<u64>();
+        Wear {
+            erases_min: wear.iter().copied().min().unwrap_or(0),
+            erases_mean: sum as f64 / wear.len() as f64,
+            erases_max: wear.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// Host units written since the counters were reset.
+    pub fn host_units(&self) -> u64 {
+        self.host_units
+    }
+
+    /// Units moved by collection since the counters were reset.
+    pub fn moved_units(&self) -> u64 {
+        self.moved_units
+    }
+
+    /// Superblocks erased since the counters were reset.
+    pub fn erases(&self) -> u64 {
+        self.erases
+    }
+
+    /// Sets the counters of written units, moved units and erases to zero.
+    pub fn reset_counters(&mut self) {
+        (self.host_units, self.moved_units, self.erases) = (0, 0, 0);
+    }
+
+    /// The first unit of the next program of a host stream.
+    fn host_program(&mut self, stream: u32, out: &mut Collected) -> u32 {
+        assert!(stream < self.policy.host_streams, "stream {stream} of {}", self.policy.host_streams);
+        let frontier = self.frontiers[stream as usize];
+        if frontier.next < frontier.end {
+            return frontier.next;
+        }
+        self.collect_for_two(out);
+        self.open(stream as usize, stream)
+    }
+
+    /// Opens the next superblock at a frontier and returns its first unit.
+    fn open(&mut self, frontier: usize, origin: u32) -> u32 {
+        let superblock = self.superblocks.open(origin);
+        let superblock = superblock.unwrap_or_else(|| unreachable!("a superblock is free: see the module's header"));
+        let next = superblock * self.layout.superblock_units;
+        self.frontiers[frontier] = Frontier { next, end: next + self.layout.superblock_units };
+        next
+    }
+
+    /// Moves a frontier on, and closes its superblock once that is full.
+    #[inline]
+    fn advance(&mut self, frontier: usize, units: u32) {
+        let f = &mut self.frontiers[frontier];
+        f.next += units;
+        self.erased -= u64::from(units);
+        if f.next == f.end {
+            let superblock = self.superblock_of.quotient(f.end - 1);
+            *f = Frontier::default();
+            self.superblocks.close(superblock);
+        }
+    }
+
+    /// So many programs of the host, with `units` valid units, were put at their frontier.
+    #[inline]
+    fn host_programmed(&mut self, stream: u32, programs: u32, units: u32) {
+        self.host_units += u64::from(units);
+        self.advance(stream as usize, programs * self.layout.program_units);
+    }
+
+    /// Checks that the map, the reverse map, the validity bits, the counts and the erased space agree.
+    /// Looks at every unit: for tests.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self) -> Result<(), String> {
+        let per = self.layout.superblock_units;
+        let mut valid = vec![0; self.superblocks.count() as usize];
+        for (lpn, ppn) in self.map.iter().enumerate().filter(|(_, ppn)| **ppn != UNMAPPED) {
+            if self.reverse[*ppn as usize] != lpn as u32 || !self.live.get(*ppn) {
+                return Err(format!("logical unit {lpn} maps to {ppn}, which does not hold it"));
+            }
+            valid[(ppn / per) as usize] += 1;
+        }
+        let live = (0..self.reverse.len() as u32).filter(|ppn| self.live.get(*ppn)).count();
+        if live as u64 != valid.iter().map(|v| u64::from(*v)).sum::<u64>() {
+            return Err(format!("{live} units have a validity bit without being mapped to"));
+        }
+        if let Some(s) = (0..self.superblocks.count()).find(|s| valid[*s as usize] != self.superblocks.valid(*s)) {
+            return Err(format!(
+                "superblock {s} counts {} valid units, not {}",
+                self.superblocks.valid(s),
+                valid[s as usize]
+            ));
+        }
+        let mut open: Vec<u32> = self.frontiers.iter().filter(|f| f.end > 0).map(|f| (f.end - 1) / per).collect();
+        open.extend(self.victim.map(|victim| victim.superblock));
+        self.superblocks.check(&open)?;
+        let free = self.superblocks.free();
+        if free.len() as u64 * u64::from(per) + self.open_rest() + self.scanned() != self.erased {
+            return Err(format!("{} erased units are counted, not those that there are", self.erased));
+        }
+        if let Some(s) = self.superblocks.free().find(|s| valid[*s as usize] > 0) {
+            return Err(format!("superblock {s} is free and holds valid units"));
+        }
+        Ok(())
+    }
+}
