@@ -218,6 +218,7 @@ impl<'a> Engine<'a> {
                 self.events.add(ready, Event::Ready { slot, bytes: request.length });
             }
             Direction::Read => self.mapped_read(slot, decoded, request.offset.0, length),
+            Direction::Trim => unreachable!("jobs with trims are refused"),
         }
     }
 
@@ -408,6 +409,7 @@ impl<'a> Engine<'a> {
         match s.request.direction {
             Direction::Read => self.counters.host_read += u64::from(s.request.length),
             Direction::Write => self.counters.host_written += u64::from(s.request.length),
+            Direction::Trim => unreachable!("jobs with trims are refused"),
         }
         match self.warm_up {
             Some(WarmUp::Completions(1)) => self.begin_window(at),

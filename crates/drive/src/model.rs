@@ -6,7 +6,7 @@ use crate::mapping::Mapping;
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
 use flashlab_samples::{Ended, Granted, HealthLog, JobResult, Origin, Series, TargetIdentity, TargetKind};
-use flashlab_spec::{DriveProfile, Hosts, Job, Region, Rw};
+use flashlab_spec::{DriveProfile, Feature, Hosts, Job, Region, Rw};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 
@@ -16,6 +16,8 @@ const INTERVAL_SHARE: f64 = 0.005;
 const BUFFERS_MEASURED: u64 = 3;
 /// A fill of more buffers than this is simulated I/O by I/O for so long and written in bulk after.
 const BUFFERS_OF_A_FILL: u64 = 8;
+/// What the model does beyond reads and writes of one size in a closed loop: nothing yet.
+const SUPPORTED: [Feature; 0] = [];
 
 /// A drive that exists only as a profile.
 pub struct ModelledDrive {
@@ -188,6 +190,7 @@ impl Target for ModelledDrive {
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
         job.validate(self.identity.logical_block, self.identity.capacity)?;
+        job.check_supported("the modelled drive", &SUPPORTED)?;
         let scaled = self.scaled(job);
         scaled.validate(self.identity.logical_block, Bytes(self.geometry.user_bytes()))?;
         let before = self.health_now();

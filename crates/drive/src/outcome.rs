@@ -94,6 +94,7 @@ impl Outcome {
         let result = match direction {
             Direction::Read => &mut self.read,
             Direction::Write => &mut self.write,
+            Direction::Trim => unreachable!("jobs with trims are refused"),
         };
         result.ios += 1;
         result.bytes.0 += u64::from(bytes);
