@@ -1,7 +1,7 @@
 //! Today's jobs keep their sequence of requests for ever: results kept in a store, and runs that are
 //! resumed, count on it.
 
-use flashlab_spec::{Job, Region, Rw};
+use flashlab_spec::{Job, Offsets, Pattern, Region, Rw, SizeRule, Sizes, Zone};
 use flashlab_units::Bytes;
 use flashlab_workload::RequestStream;
 
@@ -56,4 +56,35 @@ fn extents_keep_their_requests() {
     let extents = vec![vec![extent(9, 2), extent(30, 7)], vec![extent(20, 3), extent(50, 6)]];
     let digest = digest(&Job { extents, ..job(Rw::Write, 4096, 2, 3) });
     assert_eq!(format!("{digest:016x}"), "565a811737e4dad7");
+}
+
+/// No draw depends on the machine's mathematics library.
+#[test]
+fn drawn_offsets_and_sizes_are_the_same_everywhere() {
+    let zone = |access_percent, space_percent| Zone { access_percent, space_percent };
+    let range = SizeRule::Range { min: Bytes(512), max: Bytes(4096), step: Bytes(512) };
+    let region = Region { offset: Bytes(0), length: Bytes(122_880_000_000_000) };
+    let digest = |offsets: Offsets, sizes: Option<Sizes>| {
+        let pattern = Pattern { offsets, sizes, ..Pattern::default() };
+        digest(&Job { pattern, rwmixtrim: 10, region, ..job(Rw::RandRw, 4096, 2, 5) })
+    };
+    let seen = [
+        digest(Offsets::Once, None),
+        digest(Offsets::Zipf { theta: 1.1 }, None),
+        digest(Offsets::Pareto { h: 0.2 }, None),
+        digest(Offsets::Normal { deviation_percent: 10.0 }, None),
+        digest(Offsets::Zones(vec![zone(80.0, 20.0), zone(20.0, 80.0)]), None),
+        digest(Offsets::Repeats, Some(Sizes::all(range))),
+    ];
+    assert_eq!(
+        seen.map(|d| format!("{d:016x}")),
+        [
+            "26d09430536b8c87",
+            "a1c8b92d1a193635",
+            "894fe20404f99b2d",
+            "195fca262105a5fc",
+            "71d4ff21b8dff609",
+            "9aea5a93f5987986"
+        ]
+    );
 }
