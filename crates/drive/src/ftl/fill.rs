@@ -48,8 +48,7 @@ impl Ftl {
         if self.eager_valid.is_some() || self.erased <= self.level {
             return 1;
         }
-        let f = self.frontiers[stream as usize];
-        let programs = ((f.end - f.next) / program).min(units.div_ceil(program));
+        let programs = (self.frontiers.left[stream as usize] / program).min(units.div_ceil(program));
         let level_lasts = (self.erased - self.level) / u64::from(program) + 1;
         level_lasts.min(u64::from(programs)) as u32
     }
