@@ -85,3 +85,26 @@ impl Rate {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_out_of_range_are_refused() {
+        let refused = |ios, per| Arrival::Poisson(Rate { ios, per }).check().err().map(|fault| fault.0);
+        for (ios, per) in [(0, Nanos::secs(1)), (1, Nanos::ZERO), (1, Nanos::secs(86_401)), (2, Nanos(1))] {
+            assert!(refused(ios, per).is_some_and(|text| text.contains("the rate is")), "{ios} in {per}");
+        }
+        assert!(Arrival::Fixed(Rate::iops(IOPS_MAX + 1)).check().is_err());
+        assert!(Arrival::Fixed(Rate { ios: u64::MAX, per: PER_MAX }).check().is_err());
+        for rate in [Rate::iops(1), Rate::iops(IOPS_MAX), Rate { ios: 1, per: PER_MAX }, Rate { ios: 1, per: Nanos(1) }]
+        {
+            assert_eq!(Arrival::Fixed(rate).check(), Ok(()), "{rate:?}");
+        }
+        for (time_percent, works) in [(0, false), (1, true), (100, true), (100_001, false)] {
+            assert_eq!(Arrival::Recorded { time_percent }.check().is_ok(), works, "{time_percent} %");
+        }
+        assert_eq!(Rate { ios: 2, per: Nanos::secs(4) }.per_second(), Some(Iops(0.5)));
+    }
+}

@@ -108,3 +108,45 @@ impl Job {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Arrival, Beyond, Direction, Pattern, Rate, Region, Replay, ReplayEnd, ReplayRequest, SizeRule, Sizes, WriteHint,
+    };
+    use flashlab_units::{Bytes, Nanos};
+
+    /// Each feature is found in a job that asks for it, alone, and refused by name.
+    #[test]
+    fn each_feature_is_asked_for_alone() {
+        let region = Region { offset: Bytes::ZERO, length: Bytes::mib(1) };
+        let plain = || Job::new("w", Rw::RandRw, Bytes::kib(4), region);
+        let pattern = |pattern| Job { pattern, ..plain() };
+        let read = ReplayRequest { at: Nanos(0), direction: Direction::Read, offset: Bytes(0), length: 512 };
+        let list = Replay::new("list", vec![read], ReplayEnd::Once, Beyond::Fold);
+        let jobs = [
+            Job { rwmixtrim: 1, ..plain() },
+            Job { rw: Rw::ReadWrite, ..plain() },
+            pattern(Pattern { offsets: Offsets::Once, ..Pattern::default() }),
+            pattern(Pattern { align: Some(Bytes(512)), ..Pattern::default() }),
+            pattern(Pattern { sizes: Some(Sizes::all(SizeRule::Fixed(Bytes(512)))), ..Pattern::default() }),
+            Job { passes: Some(1), ..plain() },
+            Job { arrival: Arrival::Fixed(Rate::iops(1)), ..plain() },
+            Job { replay: Some(list), ..plain() },
+            Job { placement: vec![0], ..plain() },
+            Job { write_hint: Some(WriteHint::Long), ..plain() },
+            Job { durability: Durability { dsync: true, ..Durability::default() }, ..plain() },
+            Job { data: Data { dedupe_percent: 1, ..Data::default() }, ..plain() },
+            Job { verify: Verify::Stamp, ..plain() },
+        ];
+        assert_eq!(plain().check_supported("e", &[]), Ok(()));
+        for (job, feature) in jobs.iter().zip(Feature::ALL) {
+            let asked: Vec<Feature> = Feature::ALL.into_iter().filter(|f| job.asks_for(*f)).collect();
+            assert_eq!(asked, [feature]);
+            assert_eq!(job.check_supported("e", &[feature]), Ok(()));
+            let error = job.check_supported("the engine", &[]).expect_err("refused").to_string();
+            assert!(error.contains(&format!("{} is not supported by the engine", feature.word())), "{error}");
+        }
+    }
+}

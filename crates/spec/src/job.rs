@@ -171,7 +171,7 @@ pub struct Job {
 }
 
 /// Whether a field of a job need not be stored.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -225,6 +225,11 @@ impl Job {
             .and_then(|()| self.check_source(logical_block))
             .and_then(|()| self.check_writes())
             .map_err(|fault| self.refuse(fault))
+    }
+
+    /// This job's [`SpecError::Job`].
+    pub(crate) fn refuse(&self, (reason, remedy): Fault) -> SpecError {
+        SpecError::Job { workload: self.workload.clone(), reason, remedy }
     }
 
     fn check_shape(&self, logical_block: Bytes) -> Result<(), Fault> {
@@ -414,6 +419,27 @@ mod tests {
             assert!(extents(rw, lists.clone()).is_err(), "{lists:?}");
         }
         check(|j| (j.bs, j.numjobs) = (Bytes::mib(1), 2), "needs at least 2 MiB");
+        check(|j| j.rwmixtrim = 101, "rwmixtrim is 101");
+        check(|j| j.passes = Some(0), "passes is 0");
+        check(|j| (j.passes, j.region.length) = (Some(1), Bytes(5000)), "use 4608B");
+        check(|j| j.placement = vec![0; 1025], "1025 placement identifiers");
         assert_eq!(job().validate(Bytes(512), Bytes::mib(1)), Ok(()));
+    }
+
+    #[test]
+    fn what_trims_also_writes() {
+        for rw in [Rw::Trim, Rw::RandTrim, Rw::ReadWrite] {
+            assert!(rw.writes(), "{rw:?} needs a permit");
+        }
+        assert!(Job { rw: Rw::Trim, ..job() }.trims());
+        assert!(Job { rw: Rw::RandRw, rwmixtrim: 1, ..job() }.trims());
+        assert!(!Job { rw: Rw::RandRead, rwmixtrim: 1, ..job() }.trims());
+    }
+
+    #[test]
+    fn placement_goes_round() {
+        let placed = Job { placement: vec![4, 7], ..job() };
+        assert_eq!([0, 1, 2].map(|i| placed.placement_of(i)), [Some(4), Some(7), Some(4)]);
+        assert_eq!(job().placement_of(3), None);
     }
 }

@@ -12,6 +12,7 @@ mod job;
 mod pattern;
 mod profile;
 mod replay;
+mod sizes;
 mod suite;
 mod toml_text;
 mod writes;
@@ -21,12 +22,13 @@ pub use error::SpecError;
 pub use feature::Feature;
 pub use host::{HostProfile, Hosts};
 pub use job::{Generator, Job, Region, Rw};
-pub use pattern::{Direction, Offsets, Pattern, Sharing, SizeRule, SizeShare, Sizes, Zone};
+pub use pattern::{Direction, Offsets, Pattern, Sharing, Zone};
 pub use profile::{
     CapacityModel, ControllerModel, DriveProfile, LinkModel, MappingModel, MergeModel, ModelParameters, NandModel,
     Parameter, Rated, ReadAheadModel, Source, Sourced, WriteModel,
 };
 pub use replay::{Beyond, Replay, ReplayEnd, ReplayRequest, ReplaySummary};
+pub use sizes::{SizeRule, SizeShare, Sizes};
 pub use suite::{CheckpointStep, FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep};
 pub use toml_text::nearest;
 pub use writes::{Data, Durability, Verify, WriteHint};

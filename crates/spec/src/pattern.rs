@@ -1,8 +1,9 @@
-//! Which blocks a job touches, in which order and in which sizes.
+//! Which blocks a job touches, in which order.
 //!
 //! Plain data and its validation; `flashlab-workload` turns it into requests.
 
-use crate::{Job, Region, SpecError};
+use crate::job::is_default;
+use crate::{Job, Region, Sizes};
 use flashlab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ pub(crate) type Fault = (String, String);
 /// Steeper than any published trace; from here on nearly all requests go to one block.
 const THETA_MAX: f64 = 10.0;
 /// More zones, or sizes in a split, than a person writes down; each is a step of a search a request.
-const SHARES_MAX: usize = 64;
+pub(crate) const SHARES_MAX: usize = 64;
 /// Sums of percentages as people write them, such as three times 33.3333.
 const PERCENT_TOLERANCE: f64 = 1e-3;
 
@@ -109,61 +110,6 @@ pub enum Sharing {
     Slices,
 }
 
-/// Transfer sizes of one direction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SizeRule {
-    /// Always the same.
-    Fixed(Bytes),
-    /// Each of `min`, `min + step`, … up to `max` with the same chance.
-    Range {
-        /// Smallest.
-        min: Bytes,
-        /// Largest.
-        max: Bytes,
-        /// Difference between neighbours.
-        step: Bytes,
-    },
-    /// A list of sizes, each with its share of the requests.
-    Split(Vec<SizeShare>),
-}
-
-/// One size of a split.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SizeShare {
-    /// Transfer size.
-    pub bs: Bytes,
-    /// Share of the requests (not of the bytes) in percent.
-    pub percent: f64,
-}
-
-/// Transfer sizes by direction, where they are not all [`Job::bs`], which is then the largest of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sizes {
-    /// Of reads.
-    pub read: SizeRule,
-    /// Of writes.
-    pub write: SizeRule,
-    /// Of trims.
-    pub trim: SizeRule,
-}
-
-impl Sizes {
-    /// The same rule for all directions.
-    pub fn all(rule: SizeRule) -> Self {
-        Sizes { read: rule.clone(), write: rule.clone(), trim: rule }
-    }
-
-    /// The rule of one direction.
-    pub const fn of(&self, direction: Direction) -> &SizeRule {
-        match direction {
-            Direction::Read => &self.read,
-            Direction::Write => &self.write,
-            Direction::Trim => &self.trim,
-        }
-    }
-}
-
 /// Order and place of a job's requests beyond `rw`, `bs` and the region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -196,10 +142,6 @@ impl Default for Pattern {
     fn default() -> Self {
         Pattern { offsets: Offsets::Repeats, scatter: true, align: None, stride: None, sharing: None, sizes: None }
     }
-}
-
-fn is_default(offsets: &Offsets) -> bool {
-    *offsets == Offsets::Repeats
 }
 
 /// Serde hands over a reference.
@@ -260,13 +202,7 @@ impl Job {
         whole("align", self.pattern.align)?;
         whole("stride", self.pattern.stride)?;
         if let Some(sizes) = &self.pattern.sizes {
-            let largest = Direction::ALL.map(|d| sizes.of(d).check(d, logical_block));
-            let largest = largest.into_iter().collect::<Result<Vec<Bytes>, Fault>>()?.into_iter().max();
-            if largest != Some(self.bs) {
-                let largest = largest.unwrap_or_default().exact();
-                let reason = format!("bs is {} and the largest of the sizes {largest}", self.bs.exact());
-                return Err((reason, format!("set bs to {largest}, for which buffers are made")));
-            }
+            sizes.check(self.bs, logical_block)?;
         }
         if let Some(stride) = self.pattern.stride {
             if self.rw.is_random() || !self.extents.is_empty() {
@@ -281,7 +217,8 @@ impl Job {
     }
 }
 
-fn next_multiple(value: Bytes, of: Bytes) -> String {
+/// The least multiple of `of` that is not below `value`, as text.
+pub(crate) fn next_multiple(value: Bytes, of: Bytes) -> String {
     Bytes(value.0.max(1).div_ceil(of.0).saturating_mul(of.0)).exact()
 }
 
@@ -327,7 +264,7 @@ fn check_zones(zones: &[Zone], slots: u64) -> Result<(), Fault> {
 }
 
 /// Shares of a whole: none negative, 100 % together.
-fn check_shares(what: &str, shares: impl Iterator<Item = f64> + Clone) -> Result<(), Fault> {
+pub(crate) fn check_shares(what: &str, shares: impl Iterator<Item = f64> + Clone) -> Result<(), Fault> {
     if let Some(bad) = shares.clone().find(|s| !(0.0..=100.0).contains(s)) {
         return Err((format!("{what} has a share of {bad} %"), "use 0 to 100".into()));
     }
@@ -338,47 +275,127 @@ fn check_shares(what: &str, shares: impl Iterator<Item = f64> + Clone) -> Result
     Ok(())
 }
 
-impl SizeRule {
-    /// The largest size; an error says of which direction it is.
-    fn check(&self, direction: Direction, logical_block: Bytes) -> Result<Bytes, Fault> {
-        let word = direction.word();
-        let size = |value: Bytes| {
-            if value.0 == 0 || !value.0.is_multiple_of(logical_block.0) {
-                let reason = format!("the {word} size {} is no multiple of {logical_block}", value.exact());
-                return Err((reason, format!("use {}", next_multiple(value, logical_block))));
-            }
-            Ok(value)
-        };
-        match self {
-            SizeRule::Fixed(bs) => size(*bs),
-            SizeRule::Range { min, max, step } => {
-                [*min, *max, *step].into_iter().try_for_each(|v| size(v).map(drop))?;
-                if min > max {
-                    let reason = format!("the {word} sizes go from {} down to {}", min.exact(), max.exact());
-                    return Err((reason, "give the smaller one first".into()));
-                }
-                if !(max.0 - min.0).is_multiple_of(step.0) {
-                    let last = Bytes(max.0 - (max.0 - min.0) % step.0);
-                    let reason = format!("steps of {} from {} miss {}", step.exact(), min.exact(), max.exact());
-                    return Err((reason, format!("let the {word} sizes end at {}", last.exact())));
-                }
-                Ok(*max)
-            }
-            SizeRule::Split(shares) => {
-                if shares.is_empty() || shares.len() > SHARES_MAX {
-                    return Err((format!("{} {word} sizes", shares.len()), format!("give 1 to {SHARES_MAX}")));
-                }
-                check_shares(&format!("the split of {word} sizes"), shares.iter().map(|s| s.percent))?;
-                let sizes = shares.iter().map(|s| size(s.bs)).collect::<Result<Vec<_>, _>>()?;
-                Ok(sizes.into_iter().max().unwrap_or_default())
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Generator, Rw, SizeRule};
+    use flashlab_units::Nanos;
+
+    fn job(rw: Rw) -> Job {
+        let region = Region { offset: Bytes::ZERO, length: Bytes::mib(1) };
+        Job { runtime: Some(Nanos::secs(1)), ..Job::new("w", rw, Bytes::kib(4), region) }
+    }
+
+    fn refusal(job: &Job) -> String {
+        job.validate(Bytes(512), Bytes::mib(1)).err().map(|e| e.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn distributions_out_of_range_are_refused() {
+        let zone = |access_percent, space_percent| Zone { access_percent, space_percent };
+        let zones = |list: &[(f64, f64)]| Offsets::Zones(list.iter().map(|z| zone(z.0, z.1)).collect());
+        for (offsets, says) in [
+            (Offsets::Zipf { theta: 0.0 }, "zipf theta is 0"),
+            (Offsets::Zipf { theta: f64::NAN }, "zipf theta is NaN"),
+            (Offsets::Zipf { theta: 11.0 }, "above 0 to 10"),
+            (Offsets::Pareto { h: 0.0 }, "pareto h is 0"),
+            (Offsets::Pareto { h: 1.0 }, "such as 0.2"),
+            (Offsets::Normal { deviation_percent: 0.0 }, "deviation of normal is 0 %"),
+            (Offsets::Normal { deviation_percent: 101.0 }, "above 0 to 100"),
+            (zones(&[]), "0 zones"),
+            (zones(&[(1.0, 1.0); 65]), "65 zones"),
+            (zones(&[(50.0, 50.0), (40.0, 50.0)]), "access adds up to 90 %"),
+            (zones(&[(50.0, 50.0), (50.0, 60.0)]), "space adds up to 110 %"),
+            (zones(&[(150.0, 50.0), (-50.0, 50.0)]), "a share of 150 %"),
+            (zones(&[(f64::NAN, 100.0)]), "a share of NaN %"),
+            // 256 blocks: a thousandth of them is none.
+            (zones(&[(50.0, 0.1), (50.0, 99.9)]), "of 256 blocks, which is none"),
+        ] {
+            let pattern = Pattern { offsets, ..Pattern::default() };
+            let text = refusal(&Job { pattern, ..job(Rw::RandRead) });
+            assert!(text.contains(says), "{says}: {text}");
+        }
+        for offsets in [
+            Offsets::Zipf { theta: 1.0 },
+            Offsets::Once,
+            zones(&[(33.3333, 33.3333); 3][..]),
+            zones(&[(0.0, 0.0), (100.0, 100.0)]),
+        ] {
+            let pattern = Pattern { offsets, ..Pattern::default() };
+            let text = refusal(&Job { pattern: pattern.clone(), ..job(Rw::RandRead) });
+            assert_eq!(text, "", "{pattern:?}");
         }
     }
-}
 
-impl Job {
-    /// This job's [`SpecError::Job`].
-    pub(crate) fn refuse(&self, (reason, remedy): Fault) -> SpecError {
-        SpecError::Job { workload: self.workload.clone(), reason, remedy }
+    #[test]
+    fn places_out_of_range_are_refused() {
+        let bytes = |n| Some(Bytes(n));
+        for (rw, align, stride, says) in [
+            (Rw::RandRead, bytes(0), None, "align is 0B"),
+            (Rw::RandRead, bytes(700), None, "such as 1KiB"),
+            (Rw::Read, None, bytes(4100), "stride is 4100B"),
+            (Rw::Read, None, bytes(2048), "smaller than bs"),
+            (Rw::RandRead, None, bytes(8192), "for sequential jobs"),
+        ] {
+            let pattern = Pattern { align, stride, ..Pattern::default() };
+            let text = refusal(&Job { pattern, ..job(rw) });
+            assert!(text.contains(says), "{says}: {text}");
+        }
+    }
+
+    #[test]
+    fn slices_are_equal_and_cover_all_where_passes_ask_for_it() {
+        let region = Region { offset: Bytes::kib(4), length: Bytes::kib(46) };
+        let job = Job { numjobs: 3, region, ..job(Rw::Write) };
+        let slices = |job: &Job| [0, 1, 2].map(|i| (job.slice(i).offset.0 >> 10, job.slice(i).length.0 >> 10));
+        assert_eq!(slices(&job), [(4, 12), (16, 12), (28, 12)]);
+        assert_eq!(slices(&Job { passes: Some(1), ..job.clone() }), [(4, 16), (20, 16), (36, 14)]);
+        assert_eq!(slices(&Job { rw: Rw::RandWrite, ..job }), [(4, 46); 3]);
+    }
+
+    #[test]
+    fn zones_end_with_the_range() {
+        let zone = |space_percent| Zone { access_percent: 50.0, space_percent };
+        assert_eq!(
+            Zone::edges(&[zone(33.3333), zone(33.3333), zone(33.3333)], 1_000_000_000),
+            [333333000, 666666000, 1_000_000_000]
+        );
+        assert_eq!(Zone::edges(&[zone(50.0), zone(50.0)], 1), [1, 1]);
+    }
+
+    /// What is stored of a plain job has no new key, and everything comes back as it was.
+    #[test]
+    fn only_what_was_asked_for_is_stored() {
+        let plain = toml::to_string(&job(Rw::RandRead)).expect("text");
+        let keys: Vec<&str> = plain.lines().filter_map(|line| line.split(" =").next()).collect();
+        let expected =
+            ["workload", "rw", "rwmixread", "bs", "iodepth", "numjobs", "runtime", "ramp", "seed", "generator"];
+        assert_eq!(keys[..expected.len()], expected, "{plain}");
+        assert!(!plain.contains("pattern") && !plain.contains("arrival"), "{plain}");
+        let pattern = Pattern {
+            offsets: Offsets::Zones(vec![Zone { access_percent: 100.0, space_percent: 100.0 }]),
+            scatter: false,
+            align: Some(Bytes::kib(8)),
+            sharing: Some(Sharing::Slices),
+            sizes: Some(Sizes::all(SizeRule::Range { min: Bytes(512), max: Bytes::kib(4), step: Bytes(512) })),
+            stride: None,
+        };
+        let full = Job {
+            pattern,
+            rwmixtrim: 5,
+            passes: Some(3),
+            arrival: crate::Arrival::Poisson(crate::Rate::iops(700_000)),
+            placement: vec![1, 2],
+            write_hint: Some(crate::WriteHint::Short),
+            durability: crate::Durability { fsync_every: 8, ..Default::default() },
+            data: crate::Data { compress_percent: 50, ..Default::default() },
+            verify: crate::Verify::ReadBack,
+            generator: Generator::Gdsio,
+            ..job(Rw::ReadWrite)
+        };
+        for job in [job(Rw::RandRead), full] {
+            let text = toml::to_string(&job).expect("text");
+            assert_eq!(toml::from_str::<Job>(&text).expect("a job"), job, "{text}");
+        }
     }
 }

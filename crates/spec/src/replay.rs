@@ -188,3 +188,84 @@ impl ReplaySummary {
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pattern, Region, Rw};
+
+    fn request(at: u64, direction: Direction, offset: u64, length: u32) -> ReplayRequest {
+        ReplayRequest { at: Nanos(at), direction, offset: Bytes(offset), length }
+    }
+
+    fn reads(list: &[(u64, u64, u32)]) -> Vec<ReplayRequest> {
+        list.iter().map(|r| request(r.0, Direction::Read, r.1, r.2)).collect()
+    }
+
+    fn job(requests: Vec<ReplayRequest>, end: ReplayEnd) -> Job {
+        let region = Region { offset: Bytes::ZERO, length: Bytes::mib(1) };
+        let replay = Some(Replay::new("a.csv", requests, end, Beyond::Refuse));
+        Job { replay, ..Job::new("w", Rw::RandRead, Bytes::kib(4), region) }
+    }
+
+    #[test]
+    fn lists_that_cannot_be_played_are_refused() {
+        let good = || reads(&[(0, 4096, 4096), (10, 0, 512)]);
+        let once = |requests| job(requests, ReplayEnd::Once);
+        let recorded = Arrival::Recorded { time_percent: 100 };
+        let same_time = reads(&[(5, 0, 512), (5, 512, 512)]);
+        let trims = || vec![request(0, Direction::Trim, 0, 4096)];
+        let again = Job { runtime: Some(Nanos::secs(1)), ..job(same_time, ReplayEnd::Loop) };
+        let extents = vec![vec![Region { offset: Bytes::ZERO, length: Bytes::kib(4) }]];
+        let scatter = Pattern { scatter: false, ..Pattern::default() };
+        for (bad, says) in [
+            (once(vec![]), "0 requests"),
+            (Job { numjobs: 3, ..once(good()) }, "2 requests for 3 threads"),
+            (once(reads(&[(0, 0, 0)])), "or empty"),
+            (once(reads(&[(0, 100, 512)])), "in parts of 4B"),
+            (once(reads(&[(0, 0, 8192)])), "set bs to 8192"),
+            (once(reads(&[(0, 1 << 20, 512)])), "a.csv reaches to"),
+            (once(reads(&[(0, u64::MAX - 511, 512)])), "a.csv reaches to"),
+            (once(trims()), "a.csv writes or trims and the job is randread"),
+            (job(good(), ReplayEnd::Loop), "neither a run time"),
+            (Job { passes: Some(2), ..once(good()) }, "played once has no passes"),
+            (Job { arrival: recorded, ..again }, "the same time"),
+            (Job { arrival: recorded, replay: None, passes: Some(1), ..once(good()) }, "without a list"),
+            (Job { pattern: scatter, ..once(good()) }, "its own order"),
+            (Job { rw: Rw::Read, extents, ..once(good()) }, "its own order"),
+        ] {
+            let text = bad.validate(Bytes(512), Bytes::mib(1)).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(text.contains(says), "{says}: {text}");
+        }
+        for works in [
+            once(good()),
+            Job { rw: Rw::RandRw, ..once(trims()) },
+            Job { arrival: recorded, passes: Some(2), ..job(good(), ReplayEnd::Loop) },
+        ] {
+            assert_eq!(works.validate(Bytes(512), Bytes::mib(1)), Ok(()));
+        }
+        assert!(Job { rw: Rw::RandRw, ..once(trims()) }.trims() && !once(good()).trims());
+    }
+
+    #[test]
+    fn a_stored_list_is_known_again_and_not_played() {
+        let kept = job(reads(&[(30, 4096, 4096), (10, 0, 512), (20, 512, 512)]), ReplayEnd::Once);
+        let summary = *kept.replay.as_ref().expect("a list").summary();
+        assert_eq!((summary.count, summary.end, summary.grain), (3, Bytes::kib(8), Bytes(512)));
+        assert_eq!((summary.span, summary.length_max, summary.by_direction), (Nanos(20), 4096, [3, 0, 0]));
+        let text = toml::to_string(&kept).expect("text");
+        let back: Job = toml::from_str(&text).expect("a job");
+        assert_eq!(back, kept);
+        let refused = back.validate(Bytes(512), Bytes::mib(1)).expect_err("no requests").to_string();
+        assert!(refused.contains("of which 0 are here"), "{refused}");
+        let other = job(reads(&[(30, 4096, 4096), (10, 0, 512), (20, 1024, 512)]), ReplayEnd::Once);
+        assert_ne!(other, kept);
+    }
+
+    #[test]
+    fn a_turn_takes_the_span_and_one_mean_gap() {
+        let period = |list: &[(u64, u64, u32)]| Replay::new("x", reads(list), ReplayEnd::Loop, Beyond::Fold).period();
+        assert_eq!(period(&[(100, 0, 512), (130, 0, 512), (110, 0, 512)]), Nanos(45));
+        assert_eq!(period(&[(7, 0, 512)]), Nanos(0));
+    }
+}

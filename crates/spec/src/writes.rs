@@ -113,3 +113,41 @@ impl Verify {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contradictions_are_refused() {
+        let both = Durability { fsync_every: 1, fdatasync_every: 2, dsync: false };
+        assert!(both.check().is_err_and(|fault| fault.0.contains("fsync every 1")));
+        assert_eq!(Durability { fsync_every: 1, dsync: true, ..Durability::default() }.check(), Ok(()));
+        let shares = |compress_percent, dedupe_percent, pattern: &[u8]| Data {
+            compress_percent,
+            dedupe_percent,
+            pattern: pattern.to_vec(),
+        };
+        let long = vec![0; PATTERN_MAX + 1];
+        for (data, says) in [
+            (shares(101, 0, &[]), "compress_percent is 101"),
+            (shares(0, 200, &[]), "dedupe_percent is 200"),
+            (shares(1, 0, &[7]), "a fixed pattern"),
+            (shares(0, 0, &long), "4097 bytes"),
+        ] {
+            assert!(data.check().is_err_and(|fault| fault.0.contains(says)), "{says}");
+        }
+        assert_eq!(shares(100, 100, &[]).check(), Ok(()));
+        let (any, zeros) = (Data::default(), shares(0, 0, &[0]));
+        for (verify, writes, data, works) in [
+            (Verify::Off, false, &zeros, true),
+            (Verify::Stamp, false, &any, false),
+            (Verify::ReadBack, true, &any, true),
+            (Verify::ReadBack, true, &zeros, false),
+            (Verify::Check, true, &any, false),
+            (Verify::Check, false, &any, true),
+        ] {
+            assert_eq!(verify.check(writes, data).is_ok(), works, "{verify:?}, writes {writes}");
+        }
+    }
+}
