@@ -88,6 +88,7 @@ mod tests {
             ramp: Nanos::ZERO,
             read,
             write: DirectionResult::default(),
+            trim: DirectionResult::default(),
             in_flight_mean: None,
             series: Series::default(),
             classes: vec![],

@@ -3,7 +3,7 @@
 use crate::controller::{Controller, Decode};
 use crate::event::{Event, EventQueue, Lane};
 use crate::flush::Flusher;
-use crate::ftl::{Ftl, UNMAPPED};
+use crate::ftl::Ftl;
 use crate::host::Host;
 use crate::link::Link;
 use crate::merge::Merger;
@@ -14,7 +14,7 @@ use crate::read_ahead::ReadAhead;
 use crate::scale::Geometry;
 use crate::time::{Ps, nanos};
 use crate::write_buffer::WriteBuffer;
-use flashlab_spec::{HostProfile, Job, ModelParameters};
+use flashlab_spec::{HostProfile, Job, ModelParameters, Rw};
 use flashlab_target::{Observer, Progress};
 use flashlab_units::Bytes;
 use flashlab_workload::Direction;
@@ -26,8 +26,12 @@ const EVENTS_PER_LOOK: u64 = 1 << 16;
 const IOS_MAX: u64 = 1 << 24;
 /// Reads before an interval may end a job: 20 samples lie beyond p99.95.
 const READS_MIN: u64 = 40_000;
-/// Completions dropped before a read job is measured, in multiples of the outstanding I/Os.
+/// Completions dropped before a job that writes nothing is measured: at least this many, and at least
+/// this many for each outstanding I/O.
+const WARM_UP_MIN: u64 = 256;
 const WARM_UP_ROUNDS: u64 = 4;
+/// Completions after which a job is measured although its writes have not filled the buffer.
+const WARM_UP_IOS_MAX: u64 = 1 << 20;
 
 /// Bytes counted since the last purge, at the scaled size.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,8 +82,11 @@ pub(crate) struct Engine<'a> {
     pub(crate) nand: Nand,
     pub(crate) outcome: Outcome,
     pub(crate) warm_up: Option<WarmUp>,
+    warm_up_ios: u64,
     /// Since when writes are mapped; those before only fill the buffer.
     pub(crate) real_since: Ps,
+    /// Nothing but reads in a closed loop, whose commands reach the drive in the order of completions.
+    reads_only: bool,
     goal: Goal,
     stop: Option<Stop>,
 }
@@ -107,6 +114,15 @@ impl WarmUp {
     }
 }
 
+/// Whether a job writes any data: trims and mixes of nothing but reads do not.
+pub(crate) fn writes_data(job: &Job) -> bool {
+    match job.rw {
+        Rw::Write | Rw::RandWrite => true,
+        Rw::ReadWrite | Rw::RandRw => job.rwmixread < 100 && job.rwmixtrim < 100,
+        Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim => false,
+    }
+}
+
 impl<'a> Engine<'a> {
     pub(crate) fn new(
         parameters: &ModelParameters,
@@ -117,10 +133,13 @@ impl<'a> Engine<'a> {
         job: &Job,
         goal: Goal,
     ) -> Self {
-        let warm_up = if job.rw.writes() {
+        let outstanding = job.outstanding();
+        let warm_up = if writes_data(job) {
             WarmUp::FirstBuffer
         } else {
-            WarmUp::Completions((job.outstanding() * WARM_UP_ROUNDS).max(256))
+            // As many rounds as I/Os wait at a die, until the queues have their usual lengths.
+            let at_a_die = outstanding / u64::from(parameters.nand.dies.value * parameters.nand.planes.value);
+            WarmUp::Completions((outstanding * at_a_die.max(WARM_UP_ROUNDS)).max(WARM_UP_MIN))
         };
         let holdoff = parameters.queue_pair.as_ref().map(|p| Holdoff::new(p, job.numjobs, job.iodepth));
         Engine {
@@ -137,8 +156,10 @@ impl<'a> Engine<'a> {
             merger: Merger::new(&parameters.merge),
             read_ahead: ReadAhead::new(&parameters.read_ahead),
             nand: Nand::new(&parameters.nand, geometry.unit_bytes, geometry.factor),
-            outcome: Outcome::new(job.numjobs, job.outstanding()),
+            outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
             warm_up: Some(warm_up),
+            warm_up_ios: 0,
+            reads_only: matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed(),
             real_since: 0,
             goal,
             stop: None,
@@ -156,7 +177,12 @@ impl<'a> Engine<'a> {
         let mut handled = 0u64;
         let mut now = 0;
         while self.stop.is_none() {
-            let Some((at, event)) = self.events.next() else { unreachable!("a closed loop always has an event") };
+            let Some((at, event)) = self.events.next() else {
+                // The jobs have no more requests.
+                self.stop = Some(Stop::Goal);
+                self.outcome.end(now);
+                break;
+            };
             assert!(at >= now, "time does not run backwards");
             now = at;
             self.handle(at, event);
@@ -183,7 +209,7 @@ impl<'a> Engine<'a> {
             Event::Ready { slot, bytes } => self.deliver(slot, bytes, at),
             Event::Complete { slot } => self.complete(slot, at),
             Event::Programmed { program } => self.programmed(program, at),
-            Event::Merged { lpn, stream } => self.merged(lpn, u32::from(stream), at),
+            Event::Merged { lpn, stream } => self.merged(lpn, stream, at),
         }
     }
 
@@ -197,9 +223,15 @@ impl<'a> Engine<'a> {
             // command is served.
             std::hint::black_box(mapping.touch(drawn.iter().map(|request| (request.offset.0 >> shift) as u32)));
         });
-        if let Some(at) = submitted {
+        if let Some((at, waited)) = submitted {
             self.outcome.idle(completed, self.host.slots[slot as usize].stamp);
-            self.events.add_in_order(Lane::Submit, at, Event::Submit { slot });
+            // A command that no other can overtake any more is served now instead of at its time: those
+            // that follow come from later completions, as long as none waited for its job to submit.
+            if self.reads_only && !waited && self.events.none_before(Lane::Submit, at) {
+                self.command(slot, at);
+            } else {
+                self.events.add_in_order(Lane::Submit, at, Event::Submit { slot });
+            }
         }
     }
 
@@ -235,6 +267,7 @@ impl<'a> Engine<'a> {
                 let arrived = self.link.fetch(s.job, at, s.length);
                 self.events.add_in_order(Lane::Arrive, arrived, Event::Arrive { slot });
             }
+            Direction::Trim => self.trim(slot, at),
         }
     }
 
@@ -245,15 +278,12 @@ impl<'a> Engine<'a> {
     #[inline]
     pub(crate) fn complete(&mut self, slot: u32, at: Ps) {
         let s = &self.host.slots[slot as usize];
-        self.outcome.completed(at, s.stamp, s.length, s.direction, s.job);
+        self.outcome.completed(at, s);
         if s.direction == Direction::Read {
             self.counters.host_read += u64::from(s.length);
         }
-        match self.warm_up {
-            None => {}
-            Some(WarmUp::Completions(1)) => self.begin_window(at),
-            Some(WarmUp::Completions(n)) => self.warm_up = Some(WarmUp::Completions(n - 1)),
-            Some(_) => {}
+        if self.warm_up.is_some() {
+            self.warm_up_completion(at);
         }
         if self.stop.is_none() && self.reached(at) {
             self.outcome.end(at);
@@ -262,11 +292,18 @@ impl<'a> Engine<'a> {
         self.submit(slot, at, free_at);
     }
 
-    /// A unit is complete and waits for a program. While the buffer is only being filled, it is not
-    /// mapped later.
-    #[inline]
-    pub(crate) fn add_pending(&mut self, stream: u32, lpn: u32) {
-        self.buffer.add_pending(stream, if self.rehearses() { UNMAPPED } else { lpn });
+    #[cold]
+    fn warm_up_completion(&mut self, at: Ps) {
+        self.warm_up_ios += 1;
+        match self.warm_up {
+            Some(WarmUp::Completions(n)) if self.warm_up_ios < n => {}
+            Some(WarmUp::Completions(_)) => self.begin_window(at),
+            Some(_) if self.warm_up_ios < WARM_UP_IOS_MAX => {}
+            _ => {
+                self.begin_real(at);
+                self.begin_window(at);
+            }
+        }
     }
 
     /// Whether writes only fill the buffer.
@@ -278,6 +315,7 @@ impl<'a> Engine<'a> {
     /// From now on writes are mapped, those of the job from its first one on.
     pub(crate) fn begin_real(&mut self, at: Ps) {
         self.host.begin_again();
+        self.merger.forget();
         self.real_since = at;
         self.warm_up = Some(WarmUp::Settling);
     }

@@ -150,6 +150,8 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     unused: u32,
     in_wheel: u32,
+    /// The only event of the wheel, if there is one only.
+    single: Option<(Ps, Event)>,
     far: BinaryHeap<Reverse<Far>>,
     far_added: u64,
     now: Ps,
@@ -165,6 +167,7 @@ impl Default for EventQueue {
             nodes: Vec::with_capacity(1024),
             unused: NONE,
             in_wheel: 0,
+            single: None,
             far: BinaryHeap::new(),
             far_added: 0,
             now: 0,
@@ -187,6 +190,12 @@ impl EventQueue {
         ring.push(at, event);
     }
 
+    /// Whether no event waits for its time before `at` in `lane`.
+    #[inline]
+    pub(crate) fn none_before(&self, lane: Lane, at: Ps) -> bool {
+        self.next[lane as usize] >= key(at, lane as usize)
+    }
+
     /// Adds an event.
     #[inline]
     pub(crate) fn add(&mut self, at: Ps, event: Event) {
@@ -196,6 +205,20 @@ impl EventQueue {
             self.next[FAR] = self.next[FAR].min(key(at, FAR));
             return;
         }
+        if self.in_wheel == 0 && self.single.is_none() {
+            // The usual case of few outstanding I/Os needs no bucket.
+            self.single = Some((at, event));
+            self.next[WHEEL] = key(at, WHEEL);
+            return;
+        }
+        if let Some((at, event)) = self.single.take() {
+            self.add_to_bucket(at, event);
+        }
+        self.add_to_bucket(at, event);
+    }
+
+    #[inline]
+    fn add_to_bucket(&mut self, at: Ps, event: Event) {
         let node = self.new_node(at, event);
         let bucket = (at >> BUCKET_SHIFT) as usize % BUCKETS;
         self.used[bucket / 64] |= 1 << (bucket % 64);
@@ -243,6 +266,10 @@ impl EventQueue {
 
     #[inline]
     fn from_wheel(&mut self, at: Ps) -> Event {
+        if let Some((_, event)) = self.single.take() {
+            self.next[WHEEL] = NEVER;
+            return event;
+        }
         let bucket = (at >> BUCKET_SHIFT) as usize % BUCKETS;
         let first = self.buckets[bucket];
         let Node { event, next, .. } = self.nodes[first as usize];

@@ -5,6 +5,7 @@ use crate::event::{Event, Lane};
 use crate::ftl::{Collected, UNMAPPED};
 use crate::scale::Geometry;
 use crate::time::{Ps, Server, ps};
+use crate::write_path::REHEARSED;
 use flashlab_spec::ModelParameters;
 use std::collections::VecDeque;
 
@@ -97,13 +98,19 @@ impl Engine<'_> {
             self.program(self.flusher.rehearsed * units as u32, at, units as u32, None);
             return;
         }
-        if matches!(self.warm_up, Some(WarmUp::Settling)) {
+        let settled = matches!(self.warm_up, Some(WarmUp::Settling));
+        if settled {
             self.begin_window(at);
         }
         self.counters.media_written += self.geometry.program_bytes();
         let mut collected = std::mem::take(&mut self.flusher.collected);
         collected.clear();
         let ppn = self.mapping.write_program(stream, &self.flusher.units, &mut collected);
+        if settled {
+            // Dies are numbered so that the first program goes on where those of the warm-up ended, as
+            // they would have had they all been one sequence.
+            self.nand.renumber(ppn, self.flusher.rehearsed + 1);
+        }
         for (first, units) in &collected.reads {
             let bytes = units * self.geometry.unit_bytes as u32;
             self.nand.collect_read(self.nand.place(*first), at, bytes);
@@ -170,13 +177,15 @@ impl Engine<'_> {
     /// Flushes what the buffer holds, padding the last program, so that every acknowledged byte is
     /// mapped when the job is over. Counted in programs, not in time: the job has ended.
     pub(crate) fn drain(&mut self) {
-        let mut left: Vec<(u32, u32)> = self.merger.drain().collect();
+        let mut left: Vec<(u32, u16)> = self.merger.drain().collect();
         while let Some((_, event)) = self.events.next() {
             if let Event::Merged { lpn, stream } = event {
-                left.push((lpn, u32::from(stream)));
+                left.push((lpn, stream));
             }
         }
-        left.into_iter().for_each(|(lpn, stream)| self.buffer.add_pending(stream, lpn));
+        for (lpn, stream) in left.into_iter().filter(|(_, stream)| stream & REHEARSED == 0) {
+            self.buffer.add_pending(u32::from(stream), lpn);
+        }
         let mut programs = self.flusher.owed.drain(..).count();
         let mut collected = Collected::default();
         let mut units = Vec::new();

@@ -3,16 +3,19 @@
 use crate::time::{PerByte, Ps, ps};
 use flashlab_spec::{HostProfile, Job};
 use flashlab_units::Bytes;
-use flashlab_workload::{Direction, Request, RequestStream};
+use flashlab_workload::{ArrivalStream, Direction, Request, RequestStream};
 
 /// Requests drawn ahead a job, so that their places in the map are fetched from memory together.
 const DRAWN_AHEAD: usize = 16;
 
 /// One outstanding I/O of a job.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Slot {
-    /// When the host began to submit; latency counts from here.
+    /// When the host began to submit or, in an open loop, meant to; latency counts from here.
     pub(crate) stamp: Ps,
+    /// When the host began to submit.
+    pub(crate) started: Ps,
     /// When its command reached the drive, when the drive had decoded it, and when the last part of its
     /// data was out of the flash (of a write: in the drive).
     pub(crate) arrived: Ps,
@@ -44,6 +47,7 @@ pub(crate) enum Class {
 #[derive(Debug, Clone)]
 struct Queue {
     stream: RequestStream,
+    arrivals: Option<ArrivalStream>,
     drawn: [Request; DRAWN_AHEAD],
     next_drawn: usize,
     submit_free_at: Ps,
@@ -75,12 +79,13 @@ impl Host {
         let queues = (0..job.numjobs)
             .map(|i| Queue {
                 stream: RequestStream::new(job, i),
+                arrivals: ArrivalStream::new(job, i),
                 drawn: [idle; DRAWN_AHEAD],
                 next_drawn: DRAWN_AHEAD,
                 submit_free_at: 0,
                 left: left(i),
                 in_flight: 0,
-                placement: 0,
+                placement: u32::from(job.placement_of(i).unwrap_or(0)),
             })
             .collect::<Vec<_>>();
         let made = profile.job_rate.as_ref().map_or(0, |rate| PerByte::of(rate.value).time(job.bs.0));
@@ -96,9 +101,9 @@ impl Host {
     }
 
     /// Puts the next request into a slot that became free at `at`; returns when the command reaches
-    /// the drive, or `None` if the job has no more. `drawn` sees requests some time before they come.
+    /// the drive and whether it waited for its job to submit another, or `None` if the job has no more. `drawn` sees requests some time before they come.
     #[inline]
-    pub(crate) fn submit(&mut self, slot: u32, at: Ps, drawn: impl FnOnce(&[Request])) -> Option<Ps> {
+    pub(crate) fn submit(&mut self, slot: u32, at: Ps, drawn: impl FnOnce(&[Request])) -> Option<(Ps, bool)> {
         let s = &mut self.slots[slot as usize];
         let queue = &mut self.queues[s.job as usize];
         queue.left = queue.left.checked_sub(1)?;
@@ -110,10 +115,12 @@ impl Host {
         let request = queue.drawn[queue.next_drawn];
         queue.next_drawn += 1;
         queue.in_flight += 1;
-        s.stamp = queue.submit_free_at.max(at);
-        queue.submit_free_at = s.stamp + self.submit_time;
+        let due = queue.arrivals.as_mut().map_or(at, |arrivals| arrivals.next_arrival().0);
+        s.started = queue.submit_free_at.max(at).max(due);
+        s.stamp = if queue.arrivals.is_some() { due } else { s.started };
+        queue.submit_free_at = s.started + self.submit_time;
         (s.offset, s.length, s.direction) = (request.offset.0, request.length, request.direction);
-        Some(queue.submit_free_at)
+        Some((queue.submit_free_at, s.started > at))
     }
 
     /// An I/O of `slot` is complete: when its slot can be used again.
@@ -148,6 +155,7 @@ impl Slot {
     fn idle(job: u32) -> Self {
         Slot {
             stamp: 0,
+            started: 0,
             arrived: 0,
             decoded: 0,
             flash_done: 0,

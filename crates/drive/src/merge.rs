@@ -17,7 +17,7 @@ pub(crate) struct Merger {
     coalesce: bool,
     streams: Streams,
     /// Units that wait, and the stream that wrote them.
-    waiting: VecDeque<(u32, u32)>,
+    waiting: VecDeque<(u32, u16)>,
     /// Bytes that are new in each unit that waits or is in progress; only looked up, never walked,
     /// so that the order of the table does not matter. Empty without coalescing.
     fresh_bytes: NumberMap<u32, u64>,
@@ -45,7 +45,7 @@ impl Merger {
     }
 
     /// A write of `bytes` into unit `lpn` by `stream`.
-    pub(crate) fn add(&mut self, lpn: u32, bytes: u64, stream: u32) -> Partial {
+    pub(crate) fn add(&mut self, lpn: u32, bytes: u64, stream: u16) -> Partial {
         if self.coalesce {
             let fresh = self.fresh_bytes.entry(lpn).or_insert(0);
             *fresh += bytes;
@@ -64,7 +64,7 @@ impl Merger {
 
     /// The next merge and its stream, if a context is free; it is busy until [`Merger::done`]. `true` if
     /// the unit was meanwhile written whole, so that no read is needed.
-    pub(crate) fn start(&mut self, unit_bytes: u64) -> Option<(u32, u32, bool)> {
+    pub(crate) fn start(&mut self, unit_bytes: u64) -> Option<(u32, u16, bool)> {
         if self.contexts_free == 0 {
             return None;
         }
@@ -80,8 +80,13 @@ impl Merger {
         self.fresh_bytes.remove(&lpn);
     }
 
+    /// Nothing joins what waits or runs so far.
+    pub(crate) fn forget(&mut self) {
+        self.fresh_bytes.clear();
+    }
+
     /// All units that wait, for the drain at the end of a job.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u32, u16)> + '_ {
         self.fresh_bytes.clear();
         self.waiting.drain(..)
     }

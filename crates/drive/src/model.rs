@@ -1,11 +1,11 @@
 //! The modelled drive as a target.
 
-use crate::engine::{Counters, Engine, Goal, Stop};
+use crate::engine::{Counters, Engine, Goal, Stop, writes_data};
 use crate::ftl::{Collected, Ftl, Policy, Victims};
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
 use flashlab_samples::{Ended, Granted, HealthLog, JobResult, Origin, Series, TargetIdentity, TargetKind};
-use flashlab_spec::{DriveProfile, Hosts, Isolation, Job, Region, Rw, VictimChoice};
+use flashlab_spec::{DriveProfile, Feature, Hosts, Isolation, Job, Region, Rw, SpecError, VictimChoice};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use flashlab_workload::named_seed;
@@ -18,6 +18,18 @@ const INTERVAL_SHARE: f64 = 0.005;
 const BUFFERS_MEASURED: u64 = 3;
 /// A fill of more buffers than this is simulated I/O by I/O for so long and written in bulk after.
 const BUFFERS_OF_A_FILL: u64 = 8;
+
+/// What the model does beyond reads and writes of one size in a closed loop.
+const SUPPORTED: [Feature; 8] = [
+    Feature::Trim,
+    Feature::SequentialMix,
+    Feature::Distribution,
+    Feature::Layout,
+    Feature::Sizes,
+    Feature::Passes,
+    Feature::OpenLoop,
+    Feature::Placement,
+];
 
 /// A drive that exists only as a profile.
 pub struct ModelledDrive {
@@ -102,6 +114,16 @@ impl ModelledDrive {
         lists
     }
 
+    fn check_placement(&self, job: &Job) -> Result<(), SpecError> {
+        let handles = self.profile.parameters.mapping.handles.value;
+        let refuse = |id: u16| SpecError::Job {
+            workload: job.workload.clone(),
+            reason: format!("placement identifier {id}, and the drive has {handles}"),
+            remedy: format!("use 0 to {}, or a profile with more mapping.handles", handles - 1),
+        };
+        job.placement.iter().find(|id| u32::from(**id) >= handles).map_or(Ok(()), |id| Err(refuse(*id)))
+    }
+
     fn goal(&self, job: &Job) -> Goal {
         if !job.extents.is_empty() {
             let bytes = job.extents.iter().flatten().map(|e| e.length.0).sum();
@@ -110,8 +132,11 @@ impl ModelledDrive {
         if let Some(bytes) = job.amount {
             return Goal::Amount { bytes: bytes.0 };
         }
+        if let Some(passes) = job.passes {
+            return Goal::Amount { bytes: job.region.length.0 * u64::from(passes) };
+        }
         let runtime: Ps = ps(job.runtime.unwrap_or(Nanos::secs(1)));
-        if job.rw.writes() {
+        if writes_data(job) {
             let buffer = self.profile.parameters.write.buffer.value.0;
             Goal::Written { time: runtime / self.geometry.factor, admitted: BUFFERS_MEASURED * buffer }
         } else {
@@ -204,6 +229,8 @@ impl Target for ModelledDrive {
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
         job.validate(self.identity.logical_block, self.identity.capacity)?;
+        job.check_supported("the modelled drive", &SUPPORTED)?;
+        self.check_placement(job)?;
         let scaled = self.scaled(job);
         scaled.validate(self.identity.logical_block, Bytes(self.geometry.user_bytes()))?;
         let before = self.health_now();
@@ -231,12 +258,13 @@ impl Target for ModelledDrive {
         let (elapsed, in_flight_mean, shares) = (outcome.window(), outcome.in_flight_mean(), outcome.shares());
         let classes = outcome.class_times();
         let interval_share = outcome.interval_share();
-        let (read, write) = outcome.into_directions();
+        let [read, write, trim] = outcome.into_directions();
         let mut result = JobResult {
             elapsed,
             ramp: Nanos::ZERO,
             read,
             write,
+            trim,
             in_flight_mean,
             series: Series::default(),
             shares,

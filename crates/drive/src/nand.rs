@@ -41,9 +41,13 @@ pub(crate) struct Nand {
     /// Per plane, die by die.
     reads: Vec<Server>,
     writes: Vec<Writes>,
+    /// Whether there was any program or erase yet.
+    written: bool,
     channels: Vec<Server>,
     dies: Divisor,
     dies_count: u32,
+    /// Added to the number of a program before it is taken modulo the dies.
+    turned: u32,
     planes: u32,
     channel_of: Vec<u16>,
     channel: PerByte,
@@ -70,9 +74,11 @@ impl Nand {
         Nand {
             reads: vec![Server::default(); (dies * planes) as usize],
             writes: vec![Writes::default(); dies as usize],
+            written: false,
             channels: vec![Server::default(); channels as usize],
             dies: Divisor::new(dies),
             dies_count: dies,
+            turned: 0,
             planes,
             channel_of: (0..dies).map(|die| (die % channels) as u16).collect(),
             channel: PerByte::of(p.channel_rate.value),
@@ -95,11 +101,11 @@ impl Nand {
     pub(crate) fn place(&self, ppn: u32) -> Place {
         let (program, position) = self.program_units.divide(ppn);
         if self.stripe_dies == 1 {
-            return Place { die: self.dies.divide(program).1, from: position * self.unit_bytes };
+            return Place { die: self.die(program), from: position * self.unit_bytes };
         }
         let (stripe, in_stripe) = self.stripe.divide(program);
         let (depth, die) = self.stripe.divide(in_stripe * self.units_of_a_program() + position);
-        Place { die: self.dies.divide(stripe * self.stripe_dies + die).1, from: depth * self.unit_bytes }
+        Place { die: self.die(stripe * self.stripe_dies + die), from: depth * self.unit_bytes }
     }
 
     /// Whether a unit and the next lie on one die and can be read as one.
@@ -111,7 +117,21 @@ impl Nand {
     /// The die that programs physical units from `ppn` on.
     #[inline]
     pub(crate) fn die_of_program(&self, ppn: u32) -> u32 {
-        self.dies.divide(self.program_units.divide(ppn).0).1
+        self.die(self.program_units.divide(ppn).0)
+    }
+
+    #[inline]
+    fn die(&self, program: u32) -> u32 {
+        self.dies.divide(program + self.turned).1
+    }
+
+    /// Numbers the dies anew, in whole stripes, so that the program of unit `ppn` is on the die where
+    /// program `program` was.
+    pub(crate) fn renumber(&mut self, ppn: u32, program: u32) {
+        let dies = self.dies_count;
+        let from = self.dies.divide(self.program_units.divide(ppn).0).1;
+        let turn = (program % dies + dies - from) % dies;
+        self.turned = turn / self.stripe_dies * self.stripe_dies;
     }
 
     fn units_of_a_program(&self) -> u32 {
@@ -124,7 +144,7 @@ impl Nand {
         let (first, in_page) = self.page.divide(place.from);
         let (last, _) = self.page.divide(place.from + bytes - 1);
         let busy: Ps = (first..=last).map(|page| self.page_times[page as usize % PAGE_TYPES]).sum();
-        let at = self.suspended(place.die, at, busy);
+        let at = if self.written { self.suspended(place.die, at, busy) } else { at };
         let base = (place.die * self.planes) as usize;
         if self.planes == 1 {
             return DieRead { done: self.reads[base].serve(at, busy), busy };
@@ -200,6 +220,7 @@ impl Nand {
     }
 
     fn write(&mut self, die: u32, at: Ps, time: Ps) -> Ps {
+        self.written = true;
         let writes = &mut self.writes[die as usize];
         if at > writes.busy_until {
             writes.busy_from = at;

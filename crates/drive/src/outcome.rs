@@ -1,6 +1,6 @@
 //! What a modelled job did inside its measured window, and when it has seen enough.
 
-use crate::host::Class;
+use crate::host::{Class, Slot};
 use crate::time::{Ps, nanos};
 use flashlab_samples::{ClassTimes, DirectionResult, JobShare, LatencyRecorder, StageTime, mean_interval_share};
 use flashlab_units::{Bytes, Nanos};
@@ -41,11 +41,19 @@ struct Counts {
     ios: u64,
     bytes: u64,
     lat: LatencyRecorder,
+    service: LatencyRecorder,
 }
 
-impl From<Counts> for DirectionResult {
-    fn from(c: Counts) -> Self {
-        DirectionResult { ios: c.ios, bytes: Bytes(c.bytes), lat: c.lat.into_histogram(), slat: None }
+impl Counts {
+    fn result(self, open_loop: bool) -> DirectionResult {
+        let service = open_loop.then(|| self.service.into_histogram());
+        DirectionResult {
+            ios: self.ios,
+            bytes: Bytes(self.bytes),
+            lat: self.lat.into_histogram(),
+            slat: None,
+            service,
+        }
     }
 }
 
@@ -57,23 +65,28 @@ pub(crate) struct Outcome {
     ended_at: Ps,
     read: Counts,
     write: Counts,
+    trim: Counts,
     per_job: Vec<(u64, u64)>,
     times: [Times; CLASSES.len()],
     batch_ios: u64,
     batch: (u64, u64),
     batches: Vec<f64>,
+    /// Whether latency and service time are two.
+    open_loop: bool,
     slots: u64,
     /// Time that slots had nothing in flight; below zero where an I/O was due before its slot was free.
     idle: i64,
 }
 
 impl Outcome {
-    pub(crate) fn new(numjobs: u32, outstanding: u64) -> Self {
+    pub(crate) fn new(numjobs: u32, outstanding: u64, open_loop: bool) -> Self {
         Outcome {
             started_at: None,
             ended_at: 0,
             read: Counts::default(),
             write: Counts::default(),
+            trim: Counts::default(),
+            open_loop,
             per_job: vec![(0, 0); numjobs as usize],
             times: [Times::default(); CLASSES.len()],
             batch_ios: BATCH_IOS_MIN.max(outstanding * 4),
@@ -96,7 +109,7 @@ impl Outcome {
 
     /// I/Os completed in the window.
     pub(crate) fn ios(&self) -> u64 {
-        self.read.ios + self.write.ios
+        self.read.ios + self.write.ios + self.trim.ios
     }
 
     /// Bytes completed in the window.
@@ -118,22 +131,26 @@ impl Outcome {
         }
     }
 
-    /// An I/O of job `job` is complete.
+    /// An I/O is complete.
     #[inline]
-    pub(crate) fn completed(&mut self, at: Ps, stamp: Ps, bytes: u32, direction: Direction, job: u32) {
+    pub(crate) fn completed(&mut self, at: Ps, slot: &Slot) {
         if self.started_at.is_none() {
             return;
         }
-        assert!(at >= stamp, "completed before it was submitted");
-        let latency = nanos(at - stamp);
-        let result = match direction {
+        assert!(at >= slot.stamp, "completed before it was submitted");
+        let latency = nanos(at - slot.stamp);
+        let result = match slot.direction {
             Direction::Read => &mut self.read,
             Direction::Write => &mut self.write,
+            Direction::Trim => &mut self.trim,
         };
+        if self.open_loop {
+            result.service.record(nanos(at - slot.started));
+        }
         result.ios += 1;
-        result.bytes += u64::from(bytes);
+        result.bytes += u64::from(slot.length);
         result.lat.record(latency);
-        let share = &mut self.per_job[job as usize];
+        let share = &mut self.per_job[slot.job as usize];
         *share = (share.0 + 1, share.1 + latency.0);
         self.batch = (self.batch.0 + 1, self.batch.1 + latency.0);
         if self.batch.0 == self.batch_ios {
@@ -198,8 +215,8 @@ impl Outcome {
         self.per_job.iter().map(|s| JobShare { ios: s.0, lat_mean_ns: mean(*s) }).collect()
     }
 
-    /// Reads and writes of the window.
-    pub(crate) fn into_directions(self) -> (DirectionResult, DirectionResult) {
-        (self.read.into(), self.write.into())
+    /// Reads, writes and trims of the window.
+    pub(crate) fn into_directions(self) -> [DirectionResult; 3] {
+        [self.read, self.write, self.trim].map(|counts| counts.result(self.open_loop))
     }
 }

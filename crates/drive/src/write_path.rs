@@ -11,6 +11,9 @@ use crate::time::Ps;
 /// buffer is full, but not later than after so many buffers.
 const BUFFERS_WARM_UP_MAX: u64 = 32;
 
+/// Marks the stream of a unit that was only written to fill the buffer, see [`Engine::rehearses`].
+pub(crate) const REHEARSED: u16 = 1 << 15;
+
 impl Engine<'_> {
     /// A write's data is in the drive: into the buffer, or wait for room.
     #[inline]
@@ -40,18 +43,20 @@ impl Engine<'_> {
         let (unit, shift) = (self.geometry.unit_bytes, self.geometry.unit_shift);
         let (offset, end, length, stream) = (s.offset, s.offset + u64::from(s.length), s.length, self.host.placement(s.job));
         let mut merges = false;
+        let rehearses = self.rehearses();
+        let mark = if rehearses { REHEARSED } else { 0 };
         for lpn in offset >> shift..=(end - 1) >> shift {
             let fresh = end.min((lpn + 1) * unit) - offset.max(lpn * unit);
             if fresh == unit {
-                self.add_pending(stream, lpn as u32);
+                self.buffer.add_pending(stream, if rehearses { UNMAPPED } else { lpn as u32 });
             } else {
                 merges = true;
-                if self.merger.add(lpn as u32, fresh, stream) == Partial::Joined {
+                if self.merger.add(lpn as u32, fresh, stream as u16 | mark) == Partial::Joined {
                     self.buffer.release(unit);
                 }
             }
         }
-        if !self.rehearses() {
+        if !rehearses {
             self.counters.host_written += u64::from(length);
         }
         let apart = merges && !self.merger.continues(offset, u64::from(length));
@@ -100,17 +105,38 @@ impl Engine<'_> {
         while let Some((lpn, stream, whole)) = self.merger.start(self.geometry.unit_bytes) {
             let ppn = self.mapping.lookup(lpn);
             let read = if whole || ppn == UNMAPPED { 0 } else { self.nand.merge_read_time(self.nand.place(ppn)) };
-            let merged = Event::Merged { lpn, stream: stream as u16 };
+            let merged = Event::Merged { lpn, stream };
             self.events.add_in_order(Lane::Merged, at + read + self.merger.overhead, merged);
         }
     }
 
     /// The old content of a unit was read: it is whole now.
-    pub(crate) fn merged(&mut self, lpn: u32, stream: u32, at: Ps) {
+    pub(crate) fn merged(&mut self, lpn: u32, stream: u16, at: Ps) {
         self.merger.done(lpn);
-        self.add_pending(stream, lpn);
+        let unit = if stream & REHEARSED == 0 { lpn } else { UNMAPPED };
+        self.buffer.add_pending(u32::from(stream & !REHEARSED), unit);
         self.merge(at);
         self.flush(at);
+    }
+
+    /// A trim deallocates the units it covers whole. It takes a command and, as the map is changed in
+    /// protected DRAM, the time of an acknowledgement.
+    pub(crate) fn trim(&mut self, slot: u32, at: Ps) {
+        let s = &mut self.host.slots[slot as usize];
+        let shift = self.geometry.unit_shift;
+        let first = s.offset.div_ceil(self.geometry.unit_bytes) as u32;
+        let end = ((s.offset + u64::from(s.length)) >> shift) as u32;
+        s.class = Class::Trim;
+        let acknowledged = at + self.buffer.acknowledge(0, 0, false) + self.host.jobs_delay;
+        let stages = [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
+        self.outcome.went(s.class, stages);
+        if first < end && !self.rehearses() {
+            // What still waits for a program must not come back after the trim.
+            let forgotten = self.buffer.forget(first, end);
+            self.buffer.release(forgotten * self.geometry.unit_bytes);
+            (first..end).for_each(|lpn| _ = self.mapping.trim(lpn));
+        }
+        self.events.add_in_order(Lane::Complete, acknowledged, Event::Complete { slot });
     }
 
     /// Room a write takes in the buffer: the units it touches, whole.

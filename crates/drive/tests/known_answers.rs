@@ -217,6 +217,8 @@ fn impossible_jobs_and_profiles_are_refused() {
     let mut d = drive(profile());
     let bad = Job { bs: Bytes(0), ..job(Rw::RandRead, Bytes::kib(4), 1, 1) };
     assert!(d.run(&bad, &mut Unobserved).is_err());
+    let trims = d.run(&job(Rw::RandTrim, Bytes::kib(4), 1, 1), &mut Unobserved).expect_err("trims").to_string();
+    assert!(trims.contains("trim is not supported by the modelled drive"), "{trims}");
     let text = include_str!("../../../data/drives/r6060-122.toml");
     let spare =
         DriveProfile::parse(&text.replace("122.88TB\"", "136TB\""), "p.toml").expect_err("no spare").to_string();

@@ -320,6 +320,7 @@ impl<'a> Run<'a> {
             ramp: self.job.ramp,
             read,
             write,
+            trim: DirectionResult::default(),
             in_flight_mean: (elapsed_ns > 0).then(|| in_flight_ns as f64 / elapsed_ns as f64),
             series: self.series.finish(elapsed),
             classes: vec![],

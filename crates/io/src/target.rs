@@ -5,7 +5,7 @@ use crate::job::Run;
 use crate::source::check_amount;
 use flashlab_guard::{Inspection, Subject, WritePermit};
 use flashlab_samples::{HealthLog, JobResult, Origin, TargetIdentity, TargetKind};
-use flashlab_spec::{Job, Rw, SpecError};
+use flashlab_spec::{Feature, Job, Rw, SpecError};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::fs::File;
@@ -19,6 +19,8 @@ pub const ASSUMED_RATE: BytesPerSecond = BytesPerSecond(500e6);
 /// The deadline of one I/O. The NVMe driver gives up on a command after 30 s by default, so that an
 /// I/O that is out longer has been lost or is being retried over and over.
 const STUCK_AFTER: Nanos = Nanos::secs(30);
+/// What the engine does beyond reads and writes of one size in a closed loop.
+const SUPPORTED: [Feature; 1] = [Feature::Distribution];
 
 /// Which engine does the I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -112,6 +114,7 @@ impl FileTarget {
         let size = size_of(&self.file).map_err(|e| open_error(&self.path, e, false))?;
         // A file that shrank since it was opened must not be read past its end.
         job.validate(self.identity.logical_block, size.min(self.identity.capacity))?;
+        job.check_supported("the load engine", &SUPPORTED)?;
         check_amount(job, self.identity.logical_block)?;
         match &self.permit {
             None if job.rw.writes() => {

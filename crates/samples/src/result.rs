@@ -29,6 +29,17 @@ pub struct DirectionResult {
     pub lat: LatencyHistogram,
     /// Time spent submitting; `None` unless submission was timed apart from completion.
     pub slat: Option<LatencyHistogram>,
+    /// In an open loop, where `lat` counts from the intended start: time from the actual submission.
+    /// `None` in a closed loop, where the two are one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<LatencyHistogram>,
+}
+
+impl DirectionResult {
+    /// Whether nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.ios == 0
+    }
 }
 
 /// One job's (thread's) share of a result, for spotting unequal service.
@@ -123,6 +134,9 @@ pub struct JobResult {
     pub read: DirectionResult,
     /// Writes.
     pub write: DirectionResult,
+    /// Trims; they move no data, their bytes are what was deallocated.
+    #[serde(default, skip_serializing_if = "DirectionResult::is_empty")]
+    pub trim: DirectionResult,
     /// Mean number of I/Os in flight, integrated over time independently of the latencies; with
     /// Little's law (in flight = rate × mean latency) it checks the whole measuring chain.
     pub in_flight_mean: Option<f64>,
@@ -151,12 +165,12 @@ pub struct JobResult {
 }
 
 impl JobResult {
-    /// Completed I/Os in both directions.
+    /// Completed I/Os, trims among them.
     pub fn ios(&self) -> u64 {
-        self.read.ios + self.write.ios
+        self.read.ios + self.write.ios + self.trim.ios
     }
 
-    /// Bytes moved in both directions.
+    /// Bytes moved: those read and written, not those trimmed.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.read.bytes.0 + self.write.bytes.0)
     }
@@ -166,15 +180,16 @@ impl JobResult {
         self.bytes().over(self.elapsed)
     }
 
-    /// I/Os a second in both directions; `None` for an empty window.
+    /// I/Os a second, trims among them; `None` for an empty window.
     pub fn iops(&self) -> Option<Iops> {
         Iops::over(self.ios(), self.elapsed)
     }
 
-    /// Latencies of both directions together.
+    /// Latencies of all I/Os together.
     pub fn latency(&self) -> LatencyHistogram {
         let mut all = self.read.lat.clone();
         all.merge(&self.write.lat);
+        all.merge(&self.trim.lat);
         all
     }
 

@@ -1,6 +1,7 @@
 //! One job: one point of a sweep, one fill, one round.
 
-use crate::SpecError;
+use crate::pattern::Fault;
+use crate::{Arrival, Data, Direction, Durability, Pattern, Replay, ReplayEnd, SpecError, Verify, WriteHint};
 use flashlab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -26,18 +27,29 @@ pub enum Rw {
     RandRead,
     /// Random writes.
     RandWrite,
-    /// Random reads and writes mixed by `rwmixread`.
+    /// Random reads and writes mixed by `rwmixread`, and trims by `rwmixtrim`.
     RandRw,
+    /// Sequential reads and writes mixed by `rwmixread`, and trims by `rwmixtrim`.
+    #[serde(rename = "rw", alias = "readwrite")]
+    ReadWrite,
+    /// Sequential trims.
+    Trim,
+    /// Random trims.
+    RandTrim,
 }
 
 impl Rw {
     /// Whether offsets are random.
     pub const fn is_random(self) -> bool {
-        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw)
+        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw | Rw::RandTrim)
     }
-    /// Whether anything is written.
+    /// Whether reads and writes are mixed.
+    pub const fn is_mixed(self) -> bool {
+        matches!(self, Rw::RandRw | Rw::ReadWrite)
+    }
+    /// Whether what lies on the target is changed: by writes, or by trims, which discard it.
     pub const fn writes(self) -> bool {
-        matches!(self, Rw::Write | Rw::RandWrite | Rw::RandRw)
+        !matches!(self, Rw::Read | Rw::RandRead)
     }
     /// fio's word.
     pub const fn word(self) -> &'static str {
@@ -47,6 +59,9 @@ impl Rw {
             Rw::RandRead => "randread",
             Rw::RandWrite => "randwrite",
             Rw::RandRw => "randrw",
+            Rw::ReadWrite => "rw",
+            Rw::Trim => "trim",
+            Rw::RandTrim => "randtrim",
         }
     }
 }
@@ -93,13 +108,16 @@ pub struct Job {
     pub workload: String,
     /// Access pattern.
     pub rw: Rw,
-    /// Share of reads in percent for [`Rw::RandRw`], ignored otherwise.
+    /// Share of reads in percent of the reads and writes of a mixed job, ignored otherwise.
     pub rwmixread: u8,
-    /// Transfer size.
+    /// Share of trims in percent of all requests of a mixed job, ignored otherwise.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rwmixtrim: u8,
+    /// Transfer size; with [`Pattern::sizes`] the largest one.
     pub bs: Bytes,
-    /// Outstanding I/Os a job.
+    /// Outstanding I/Os a job; with an open loop, the most there may be.
     pub iodepth: u32,
-    /// Jobs (threads), each with its own queue. Sequential jobs share the region in equal slices.
+    /// Jobs (threads), each with its own queue. How they share the region: [`Job::slice`].
     pub numjobs: u32,
     /// Where.
     pub region: Region,
@@ -107,6 +125,11 @@ pub struct Job {
     pub runtime: Option<Nanos>,
     /// End after this many bytes in all jobs together.
     pub amount: Option<Bytes>,
+    /// End after this many passes of each thread over its part of the region, its extents or its
+    /// replayed list. A pass is once through what is sequential or without repeats, else as many
+    /// requests as there are places for them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub passes: Option<u32>,
     /// Time before the measured window; its samples are dropped.
     pub ramp: Nanos,
     /// A modelled read job may end once the 95 % interval of its mean latency is within this share
@@ -121,6 +144,35 @@ pub struct Job {
     /// slice of the region: one list a thread, equal in bytes. Empty for all other jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extents: Vec<Vec<Region>>,
+    /// Order, place and sizes of its requests.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pattern: Pattern,
+    /// When its requests arrive.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub arrival: Arrival,
+    /// Requests to replay instead of a pattern. `rw` then says what may be in the list only.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub replay: Option<Replay>,
+    /// FDP placement identifiers of the threads' writes, in turn; empty for none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub placement: Vec<u16>,
+    /// How long its data is expected to live.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub write_hint: Option<WriteHint>,
+    /// How often its writes are made durable.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub durability: Durability,
+    /// What it writes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub data: Data,
+    /// How its blocks are checked.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub verify: Verify,
+}
+
+/// Whether a field of a job need not be stored.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Job {
@@ -132,17 +184,27 @@ impl Job {
             workload: workload.into(),
             rw,
             rwmixread: 50,
+            rwmixtrim: 0,
             bs,
             iodepth: 1,
             numjobs: 1,
             region,
             runtime: None,
             amount: None,
+            passes: None,
             ramp: Nanos::ZERO,
             interval_goal: None,
             seed: 0,
             generator: Generator::Fio,
             extents: Vec::new(),
+            pattern: Pattern::default(),
+            arrival: Arrival::Closed,
+            replay: None,
+            placement: Vec::new(),
+            write_hint: None,
+            durability: Durability::default(),
+            data: Data::default(),
+            verify: Verify::Off,
         }
     }
 
@@ -151,57 +213,123 @@ impl Job {
     /// # Errors
     /// [`SpecError::Job`] or [`SpecError::TooSmall`] with what to change.
     pub fn validate(&self, logical_block: Bytes, capacity: Bytes) -> Result<(), SpecError> {
-        let refuse =
-            |reason: String, remedy: String| Err(SpecError::Job { workload: self.workload.clone(), reason, remedy });
-        if self.bs.0 == 0 {
-            return refuse("bs is 0".into(), format!("give a block size, such as {}", logical_block.exact()));
-        }
-        if !self.bs.0.is_multiple_of(logical_block.0) {
-            return refuse(
-                format!("bs {} B is not a multiple of the logical block of {logical_block}", self.bs.0),
-                format!("use {}", Bytes(self.bs.0.div_ceil(logical_block.0).saturating_mul(logical_block.0))),
-            );
-        }
-        if self.bs > BS_MAX {
-            return refuse(format!("bs {} is larger than {BS_MAX}", self.bs), format!("use at most {BS_MAX}"));
-        }
-        if self.iodepth == 0 || self.iodepth > IODEPTH_MAX {
-            return refuse(format!("iodepth is {}", self.iodepth), format!("use 1 to {IODEPTH_MAX}"));
-        }
-        if self.numjobs == 0 || self.numjobs > NUMJOBS_MAX {
-            return refuse(format!("numjobs is {}", self.numjobs), format!("use 1 to {NUMJOBS_MAX}"));
-        }
-        if self.rwmixread > 100 {
-            return refuse(format!("rwmixread is {}", self.rwmixread), "use 0 to 100".into());
-        }
-        if self.runtime.is_none() && self.amount.is_none() {
-            return refuse("neither a run time nor an amount is given".into(), "set runtime, such as 30s".into());
-        }
-        if let Some(runtime) = self.runtime.filter(|time| *time < RUNTIME_MIN) {
-            return refuse(format!("runtime is {runtime}"), format!("use at least {RUNTIME_MIN}"));
-        }
-        let end = self.region.offset.0.checked_add(self.region.length.0);
-        if end.is_none_or(|end| end > capacity.0) || !self.region.offset.0.is_multiple_of(logical_block.0) {
-            return refuse(
-                format!("the region of {} at {} lies outside {capacity}", self.region.length, self.region.offset),
-                "make the region smaller".into(),
-            );
-        }
+        self.check_shape(logical_block).map_err(|fault| self.refuse(fault))?;
+        self.check_end().map_err(|fault| self.refuse(fault))?;
+        self.check_region(logical_block, capacity).map_err(|fault| self.refuse(fault))?;
         let needed = Bytes(self.bs.0.saturating_mul(u64::from(self.numjobs)));
         if self.region.length < needed {
             return Err(SpecError::TooSmall { workload: self.workload.clone(), needed, have: self.region.length });
         }
-        self.validate_extents().or_else(|(reason, remedy)| refuse(reason, remedy.into()))
+        self.check_extents()
+            .and_then(|()| self.check_pattern(logical_block))
+            .and_then(|()| self.check_source(logical_block))
+            .and_then(|()| self.check_writes())
+            .map_err(|fault| self.refuse(fault))
     }
 
-    fn validate_extents(&self) -> Result<(), (String, &'static str)> {
+    /// This job's [`SpecError::Job`].
+    pub(crate) fn refuse(&self, (reason, remedy): Fault) -> SpecError {
+        SpecError::Job { workload: self.workload.clone(), reason, remedy }
+    }
+
+    fn check_shape(&self, logical_block: Bytes) -> Result<(), Fault> {
+        if self.bs.0 == 0 {
+            return Err(("bs is 0".into(), format!("give a block size, such as {}", logical_block.exact())));
+        }
+        if !self.bs.0.is_multiple_of(logical_block.0) {
+            return Err((
+                format!("bs {} B is not a multiple of the logical block of {logical_block}", self.bs.0),
+                format!("use {}", Bytes(self.bs.0.div_ceil(logical_block.0).saturating_mul(logical_block.0))),
+            ));
+        }
+        if self.bs > BS_MAX {
+            return Err((format!("bs {} is larger than {BS_MAX}", self.bs), format!("use at most {BS_MAX}")));
+        }
+        if self.iodepth == 0 || self.iodepth > IODEPTH_MAX {
+            return Err((format!("iodepth is {}", self.iodepth), format!("use 1 to {IODEPTH_MAX}")));
+        }
+        if self.numjobs == 0 || self.numjobs > NUMJOBS_MAX {
+            return Err((format!("numjobs is {}", self.numjobs), format!("use 1 to {NUMJOBS_MAX}")));
+        }
+        for (name, share) in [("rwmixread", self.rwmixread), ("rwmixtrim", self.rwmixtrim)] {
+            if share > 100 {
+                return Err((format!("{name} is {share}"), "use 0 to 100".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_end(&self) -> Result<(), Fault> {
+        let plays_once = self.replay.as_ref().is_some_and(|replay| replay.end == ReplayEnd::Once);
+        if self.runtime.is_none() && self.amount.is_none() && self.passes.is_none() && !plays_once {
+            return Err(("neither a run time nor an amount is given".into(), "set runtime, such as 30s".into()));
+        }
+        if let Some(runtime) = self.runtime.filter(|time| *time < RUNTIME_MIN) {
+            return Err((format!("runtime is {runtime}"), format!("use at least {RUNTIME_MIN}")));
+        }
+        if self.passes == Some(0) {
+            return Err(("passes is 0".into(), "use at least 1, or leave it out".into()));
+        }
+        if plays_once && self.passes.is_some() {
+            return Err(("a list that is played once has no passes".into(), "let it loop, or leave passes out".into()));
+        }
+        Ok(())
+    }
+
+    fn check_region(&self, logical_block: Bytes, capacity: Bytes) -> Result<(), Fault> {
+        let end = self.region.offset.0.checked_add(self.region.length.0);
+        if end.is_none_or(|end| end > capacity.0) || !self.region.offset.0.is_multiple_of(logical_block.0) {
+            return Err((
+                format!("the region of {} at {} lies outside {capacity}", self.region.length, self.region.offset),
+                "make the region smaller".into(),
+            ));
+        }
+        // Only these go up to the last byte of a region; others stop at a whole block.
+        let to_the_end = self.passes.is_some() || self.replay.is_some();
+        if to_the_end && !self.region.length.0.is_multiple_of(logical_block.0) {
+            return Err((
+                format!("the region of {} ends inside a logical block of {logical_block}", self.region.length.exact()),
+                format!("use {}", Bytes(self.region.length.0 / logical_block.0 * logical_block.0).exact()),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Where its requests come from and when.
+    fn check_source(&self, logical_block: Bytes) -> Result<(), Fault> {
+        self.arrival.check()?;
+        let Some(replay) = &self.replay else {
+            return match self.arrival {
+                Arrival::Recorded { .. } => {
+                    Err(("recorded arrivals without a list".into(), "give the list, or a rate".into()))
+                }
+                _ => Ok(()),
+            };
+        };
+        if !self.extents.is_empty() || self.pattern != Pattern::default() {
+            return Err(("a replayed list has its own order and sizes".into(), "leave pattern and extents out".into()));
+        }
+        replay.check(self, logical_block)
+    }
+
+    fn check_writes(&self) -> Result<(), Fault> {
+        if self.placement.len() > NUMJOBS_MAX as usize {
+            let reason = format!("{} placement identifiers", self.placement.len());
+            return Err((reason, format!("give at most {NUMJOBS_MAX}, one a thread")));
+        }
+        self.durability.check()?;
+        self.data.check()?;
+        self.verify.check(self.rw.writes(), &self.data)
+    }
+
+    fn check_extents(&self) -> Result<(), Fault> {
         if self.extents.is_empty() {
             return Ok(());
         }
         if self.rw.is_random() || self.extents.len() != self.numjobs as usize {
             return Err((
                 format!("{} lists of extents", self.extents.len()),
-                "give one list a thread to a sequential job",
+                "give one list a thread to a sequential job".into(),
             ));
         }
         let outside = |r: &Region| {
@@ -213,14 +341,29 @@ impl Job {
         };
         if let Some(bad) = self.extents.iter().flatten().find(|r| outside(r)) {
             let what = format!("the extent of {} at {}", bad.length.exact(), bad.offset.exact());
-            return Err((what, "extents are whole blocks inside the region"));
+            return Err((what, "extents are whole blocks inside the region".into()));
         }
         let mut totals = self.extents.iter().map(|list| list.iter().map(|r| r.length.0).sum::<u64>());
         let first = totals.next().unwrap_or(0);
         if first == 0 || totals.any(|t| t != first) {
-            return Err(("the threads' extents differ in bytes".into(), "give each thread the same number of bytes"));
+            let remedy = "give each thread the same number of bytes".into();
+            return Err(("the threads' extents differ in bytes".into(), remedy));
         }
         Ok(())
+    }
+
+    /// Whether anything is trimmed.
+    pub fn trims(&self) -> bool {
+        let listed = |replay: &Replay| replay.summary().by_direction[Direction::Trim as usize] > 0;
+        self.replay
+            .as_ref()
+            .map_or(matches!(self.rw, Rw::Trim | Rw::RandTrim) || (self.rw.is_mixed() && self.rwmixtrim > 0), listed)
+    }
+
+    /// The FDP placement identifier of thread `index`, if placement is asked for.
+    pub fn placement_of(&self, index: u32) -> Option<u16> {
+        let turn = (index as usize).checked_rem(self.placement.len())?;
+        self.placement.get(turn).copied()
     }
 
     /// Outstanding I/Os in all jobs together.
@@ -276,6 +419,27 @@ mod tests {
             assert!(extents(rw, lists.clone()).is_err(), "{lists:?}");
         }
         check(|j| (j.bs, j.numjobs) = (Bytes::mib(1), 2), "needs at least 2 MiB");
+        check(|j| j.rwmixtrim = 101, "rwmixtrim is 101");
+        check(|j| j.passes = Some(0), "passes is 0");
+        check(|j| (j.passes, j.region.length) = (Some(1), Bytes(5000)), "use 4608B");
+        check(|j| j.placement = vec![0; 1025], "1025 placement identifiers");
         assert_eq!(job().validate(Bytes(512), Bytes::mib(1)), Ok(()));
+    }
+
+    #[test]
+    fn what_trims_also_writes() {
+        for rw in [Rw::Trim, Rw::RandTrim, Rw::ReadWrite] {
+            assert!(rw.writes(), "{rw:?} needs a permit");
+        }
+        assert!(Job { rw: Rw::Trim, ..job() }.trims());
+        assert!(Job { rw: Rw::RandRw, rwmixtrim: 1, ..job() }.trims());
+        assert!(!Job { rw: Rw::RandRead, rwmixtrim: 1, ..job() }.trims());
+    }
+
+    #[test]
+    fn placement_goes_round() {
+        let placed = Job { placement: vec![4, 7], ..job() };
+        assert_eq!([0, 1, 2].map(|i| placed.placement_of(i)), [Some(4), Some(7), Some(4)]);
+        assert_eq!(job().placement_of(3), None);
     }
 }

@@ -89,6 +89,7 @@ fn job() -> impl Strategy<Value = JobResult> {
             ramp: Nanos(b),
             read,
             write,
+            trim: DirectionResult::default(),
             in_flight_mean,
             series: Series { intervals },
             classes: vec![],

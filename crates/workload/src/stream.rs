@@ -1,20 +1,15 @@
 //! Offsets, sizes and directions of one job's requests.
 
+use crate::distribution::Distribution;
+use crate::draw::below;
+use crate::lengths::Lengths;
 use crate::named_seed;
-use flashlab_spec::{Job, Rw};
+use crate::order::{OncePerPass, Sequence};
+use crate::replayed::Replayed;
+use flashlab_spec::{Direction, Job, Offsets, ReplayEnd, Rw};
 use flashlab_units::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use std::collections::VecDeque;
-
-/// Read or write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// From the drive.
-    Read,
-    /// To the drive.
-    Write,
-}
 
 /// One I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,33 +18,79 @@ pub struct Request {
     pub offset: Bytes,
     /// Length in bytes.
     pub length: u32,
-    /// Read or write.
+    /// Read, write or trim.
     pub direction: Direction,
 }
 
-/// The requests of one of a job's `numjobs` threads; endless.
+/// The requests of one of a job's `numjobs` threads.
 ///
-/// Random offsets are uniform over the aligned blocks of the region, with repeats. Sequential
-/// threads share the region in equal slices, each from the start of its slice, and wrap around; with
-/// extents, each goes through its list of them.
+/// [`RequestStream::next_request`] is endless: what has an end begins again. As an iterator the stream
+/// ends after the job's `passes`, or after a list that is replayed once; a job without either is
+/// endless here too, and run time and amount are the engine's to watch.
+///
+/// Sequential threads go through their slice of the region or their extents; the last request of a part
+/// is cut to what is left of it. Random requests start at one of [`Job::slots`] places, from each of
+/// which the largest size fits.
 #[derive(Debug, Clone)]
 pub struct RequestStream {
     rng: Xoshiro256PlusPlus,
     base: u64,
-    blocks: u64,
-    next_block: u64,
-    bs: u64,
-    random: bool,
+    slots: u64,
+    grain: u64,
     mix: Mix,
-    /// (first byte, blocks) of each extent; the one that is being gone through is last.
-    extents: VecDeque<(u64, u64)>,
+    lengths: Lengths,
+    place: Place,
+    /// The iterator's end.
+    passes_max: Option<u32>,
+    /// Requests the iterator has given.
+    given: u64,
+}
+
+/// Where the next request goes.
+#[derive(Debug, Clone)]
+enum Place {
+    Uniform,
+    Sequence(Sequence),
+    Once(Box<OncePerPass>),
+    Drawn(Box<Distribution>),
+    Replayed(Replayed),
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Mix {
     Only(Direction),
-    /// Reads if the upper 32 bits are below this.
-    ReadsBelow(u64),
+    /// Of the upper 32 bits of a random number: trims below the first limit, reads below the second.
+    Mixed {
+        trims_below: u64,
+        reads_below: u64,
+    },
+}
+
+impl Mix {
+    fn new(job: &Job) -> Self {
+        match job.rw {
+            Rw::Read | Rw::RandRead => Mix::Only(Direction::Read),
+            Rw::Write | Rw::RandWrite => Mix::Only(Direction::Write),
+            Rw::Trim | Rw::RandTrim => Mix::Only(Direction::Trim),
+            Rw::RandRw | Rw::ReadWrite => {
+                let (trims, reads) = (u64::from(job.rwmixtrim), u64::from(job.rwmixread));
+                let trims_below = (trims << 32) / 100;
+                Mix::Mixed { trims_below, reads_below: trims_below + (((100 - trims) * reads) << 32) / 10_000 }
+            }
+        }
+    }
+
+    #[inline]
+    fn draw(self, rng: &mut Xoshiro256PlusPlus) -> Direction {
+        match self {
+            Mix::Only(direction) => direction,
+            Mix::Mixed { trims_below, reads_below } => match rng.next_u64() >> 32 {
+                at if at < trims_below => Direction::Trim,
+                at if at < reads_below => Direction::Read,
+                _ => Direction::Write,
+            },
+        }
+    }
 }
 
 impl RequestStream {
@@ -59,64 +100,77 @@ impl RequestStream {
     /// If the job was not validated: no whole block a thread, or a block above 4 GiB.
     pub fn new(job: &Job, index: u32) -> Self {
         assert!(index < job.numjobs, "thread {index} of {}", job.numjobs);
-        let all_blocks = job.region.length.0 / job.bs.0;
-        let list = job.extents.get(index as usize).into_iter().flatten();
-        let mut extents: VecDeque<_> = list.map(|e| (e.offset.0, e.length.0 / job.bs.0)).collect();
-        extents.rotate_left(usize::from(!extents.is_empty()));
-        let (first, blocks) = if job.rw.is_random() {
-            (0, all_blocks)
+        let (slice, slots) = (job.slice(index), job.slots(index));
+        let has_place = slots > 0 || job.replay.is_some() || !job.extents.is_empty();
+        assert!(has_place && job.bs.0 <= u64::from(u32::MAX), "job {} was not validated", job.workload);
+        let seed = named_seed(job.seed, &job.workload, u64::from(index));
+        let place = if let Some(replay) = &job.replay {
+            Place::Replayed(Replayed::new(replay, job, index))
+        } else if !job.rw.is_random() {
+            Place::Sequence(Sequence::new(job, index))
+        } else if job.pattern.offsets == Offsets::Once {
+            Place::Once(Box::new(OncePerPass::new(slots, seed)))
         } else {
-            let slice = all_blocks / u64::from(job.numjobs);
-            (slice * u64::from(index), slice)
+            let drawn = Distribution::new(&job.pattern.offsets, slots, job.pattern.scatter);
+            drawn.map_or(Place::Uniform, |d| Place::Drawn(Box::new(d)))
         };
-        assert!(blocks > 0 && job.bs.0 <= u64::from(u32::MAX), "job {} was not validated", job.workload);
-        let mix = match job.rw {
-            Rw::Read | Rw::RandRead => Mix::Only(Direction::Read),
-            Rw::Write | Rw::RandWrite => Mix::Only(Direction::Write),
-            Rw::RandRw => Mix::ReadsBelow((u64::from(job.rwmixread) << 32) / 100),
-        };
-        let (base, blocks) = extents.back().copied().unwrap_or((job.region.offset.0 + first * job.bs.0, blocks));
+        let plays_once = job.replay.as_ref().is_some_and(|replay| replay.end == ReplayEnd::Once);
         RequestStream {
-            rng: Xoshiro256PlusPlus::seed_from_u64(named_seed(job.seed, &job.workload, u64::from(index))),
-            base,
-            blocks,
-            next_block: 0,
-            bs: job.bs.0,
-            random: job.rw.is_random(),
-            mix,
-            extents,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            base: slice.offset.0,
+            slots,
+            grain: job.grain().0,
+            mix: Mix::new(job),
+            lengths: Lengths::new(job),
+            place,
+            passes_max: if plays_once { Some(1) } else { job.passes },
+            given: 0,
         }
     }
 
-    /// At the end of a slice or extent: back to its start, or on to the next extent.
-    #[cold]
-    fn wrap(&mut self) {
-        self.next_block = 0;
-        self.extents.rotate_left(usize::from(!self.extents.is_empty()));
-        if let Some((base, blocks)) = self.extents.back() {
-            (self.base, self.blocks) = (*base, *blocks);
-        }
-    }
-
-    /// The next request.
+    /// The next request, for ever.
     #[inline]
     pub fn next_request(&mut self) -> Request {
-        let block = if self.random {
-            // Lemire's multiply-shift; the bias is below 2^-20 for any drive.
-            ((u128::from(self.rng.next_u64()) * u128::from(self.blocks)) >> 64) as u64
-        } else {
-            if self.next_block == self.blocks {
-                self.wrap();
+        let slot = match &mut self.place {
+            Place::Uniform => below(&mut self.rng, self.slots),
+            Place::Sequence(_) => 0,
+            Place::Once(order) => order.take(),
+            Place::Drawn(distribution) => distribution.draw(&mut self.rng),
+            Place::Replayed(list) => {
+                let request = list.take();
+                return Request { offset: request.offset, length: request.length, direction: request.direction };
             }
-            self.next_block += 1;
-            self.next_block - 1
         };
-        let direction = match self.mix {
-            Mix::Only(direction) => direction,
-            Mix::ReadsBelow(limit) if (self.rng.next_u64() >> 32) < limit => Direction::Read,
-            Mix::ReadsBelow(_) => Direction::Write,
+        let direction = self.mix.draw(&mut self.rng);
+        let length = self.lengths.draw(&mut self.rng, direction);
+        let (offset, length) = match &mut self.place {
+            Place::Sequence(sequence) => sequence.take(length),
+            _ => (self.base + slot * self.grain, length),
         };
-        Request { offset: Bytes(self.base + block * self.bs), length: self.bs as u32, direction }
+        Request { offset: Bytes(offset), length, direction }
+    }
+
+    /// Passes that are done.
+    fn passes(&self) -> u32 {
+        match &self.place {
+            Place::Sequence(sequence) => sequence.passes,
+            Place::Once(order) => order.passes,
+            Place::Replayed(list) => list.turn.passes,
+            Place::Uniform | Place::Drawn(_) => u32::try_from(self.given / self.slots).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Iterator for RequestStream {
+    type Item = Request;
+
+    #[inline]
+    fn next(&mut self) -> Option<Request> {
+        if self.passes_max.is_some_and(|max| self.passes() >= max) {
+            return None;
+        }
+        self.given += 1;
+        Some(self.next_request())
     }
 }
 

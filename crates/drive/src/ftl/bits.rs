@@ -1,7 +1,7 @@
 //! Validity bits, one a physical unit, set and cleared in runs.
 
 /// A bit for each physical unit: whether a logical unit maps to it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bits(Vec<u64>);
 
 /// The bits of word `word` that lie in `[first, end)`.
@@ -46,18 +46,25 @@ impl Bits {
         }
     }
 
-    /// Clears the bits of `[first, end)`, at least one, and calls `unit` for each that was set, in order.
+    /// How many bits of `[first, end)`, at least one, are set.
     #[inline]
-    pub(super) fn drain_run(&mut self, first: u32, end: u32, mut unit: impl FnMut(u32)) {
+    pub(super) fn count_run(&self, first: u32, end: u32) -> u32 {
+        (first / 64..=(end - 1) / 64).map(|word| (self.0[word as usize] & mask(word, first, end)).count_ones()).sum()
+    }
+
+    /// Clears the first `count` set bits of `[first, end)`, at least one, and calls `unit` for each in
+    /// order.
+    #[inline]
+    pub(super) fn drain_run(&mut self, first: u32, end: u32, mut count: u32, mut unit: impl FnMut(u32)) {
         for word in first / 64..=(end - 1) / 64 {
-            let mask = mask(word, first, end);
-            let bits = &mut self.0[word as usize];
-            let mut set = *bits & mask;
-            *bits &= !mask;
-            while set != 0 {
-                unit(word * 64 + set.trailing_zeros());
-                set &= set - 1;
+            let set = self.0[word as usize] & mask(word, first, end);
+            let mut left = set;
+            while left != 0 && count > 0 {
+                unit(word * 64 + left.trailing_zeros());
+                left &= left - 1;
+                count -= 1;
             }
+            self.0[word as usize] ^= set ^ left;
         }
     }
 }
@@ -77,7 +84,10 @@ mod tests {
             assert_eq!(rest.0, Bits::new(256).0);
             bits.clear(first);
             let mut drained = vec![];
-            bits.drain_run(0, 256, |unit| drained.push(unit));
+            assert_eq!(bits.count_run(0, 256), end - first - 1);
+            bits.drain_run(0, 256, 3, |unit| drained.push(unit));
+            assert_eq!(drained, (first + 1..end.min(first + 4)).collect::<Vec<_>>());
+            bits.drain_run(0, 256, 256, |unit| drained.push(unit));
             assert_eq!(drained, (first + 1..end).collect::<Vec<_>>());
             assert_eq!(bits.0, Bits::new(256).0);
         }

@@ -1,6 +1,6 @@
 //! Garbage collection: which victim, how far, and what it cost.
 
-use super::Ftl;
+use super::{Ftl, UNMAPPED};
 
 /// What collection did, as the dies have to do it. Reused from call to call, so that none allocates
 /// once it has grown.
@@ -24,8 +24,9 @@ impl Collected {
     }
 }
 
-/// A superblock that is being emptied.
-#[derive(Debug, Clone, Copy)]
+/// A superblock that is being emptied. Not `Copy`: a copy in one piece right after a field was written
+/// would wait for that write, and for all the writes to the map before it.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Victim {
     pub(super) superblock: u32,
     /// First unit not scanned yet.
@@ -45,15 +46,16 @@ impl Ftl {
         }
         self.owed += i64::from(units) * i64::from(self.layout.superblock_units);
         while self.owed > 0 {
-            let Some(victim) = self.victim.or_else(|| self.choose_victim()) else {
+            let Some(gain) = self.victim_gain() else {
                 self.owed = 0;
                 return;
             };
-            let per_group = i64::from(self.layout.program_units) * i64::from(victim.gain);
+            let per_group = i64::from(self.layout.program_units) * i64::from(gain);
             let groups = (self.owed + per_group - 1) / per_group;
-            let scanned = self.scan(victim, groups as u64, out);
+            let scanned = self.scan(groups as u64, out);
             self.owed -= i64::from(scanned) * per_group;
             if self.victim.is_none() && !self.due() {
+                self.owed = 0;
                 return;
             }
         }
@@ -62,9 +64,9 @@ impl Ftl {
     /// Empties victims until the host may open a superblock: two are free.
     pub(super) fn collect_for_two(&mut self, out: &mut Collected) {
         while self.superblocks.free().len() < 2 {
-            let victim = self.victim.or_else(|| self.choose_victim());
-            let victim = victim.unwrap_or_else(|| unreachable!("there is an invalid unit: see the module's header"));
-            self.scan(victim, u64::MAX, out);
+            let gain = self.victim_gain();
+            assert!(gain.is_some(), "there is an invalid unit: see the module's header");
+            self.scan(u64::MAX, out);
         }
     }
 
@@ -80,102 +82,113 @@ impl Ftl {
         self.superblocks.emptiest_but(&self.lately, self.eager_valid?)
     }
 
-    fn choose_victim(&mut self) -> Option<Victim> {
+    /// What emptying the victim gains; one is chosen if there is none.
+    #[inline]
+    fn victim_gain(&mut self) -> Option<u32> {
+        if self.victim.is_none() {
+            self.choose_victim();
+        }
+        self.victim.as_ref().map(|victim| victim.gain)
+    }
+
+    fn choose_victim(&mut self) {
         let superblock = if self.erased < self.level {
             self.superblocks.choose(self.policy.victims)
         } else {
             self.early().or_else(|| self.superblocks.choose(self.policy.victims))
-        }?;
+        };
         let per = self.layout.superblock_units;
-        self.superblocks.take(superblock);
-        let next = superblock * per;
-        let victim = Victim { superblock, next, end: next + per, gain: per - self.superblocks.valid(superblock) };
-        self.victim = Some(victim);
-        Some(victim)
-    }
-
-    /// Scans up to `groups` page groups of a victim, moves what is valid, and erases it once it is empty.
-    /// Returns the groups scanned.
-    fn scan(&mut self, mut victim: Victim, groups: u64, out: &mut Collected) -> u32 {
-        let group = self.layout.program_units;
-        let left = (victim.end - victim.next) / group;
-        let groups = groups.min(u64::from(left)) as u32;
-        for scanned in 0..groups {
-            if self.superblocks.valid(victim.superblock) == 0 {
-                self.erase(victim, out);
-                return scanned;
-            }
-            self.move_group(victim, out);
-            victim.next += group;
-            self.erased += u64::from(group);
-        }
-        if self.superblocks.valid(victim.superblock) == 0 {
-            self.erase(victim, out);
-        } else {
-            assert!(victim.next < victim.end, "a scanned superblock holds nothing valid");
-            self.victim = Some(victim);
-        }
-        groups
-    }
-
-    fn erase(&mut self, victim: Victim, out: &mut Collected) {
-        self.erased += u64::from(victim.end - victim.next);
-        self.superblocks.erase(victim.superblock);
-        self.victim = None;
-        self.erases += 1;
-        out.erased += 1;
-    }
-
-    /// Moves the valid units of the victim's next page group.
-    #[inline]
-    fn move_group(&mut self, victim: Victim, out: &mut Collected) {
-        let mut first = None;
-        let mut units = 0;
-        let (moving, reverse) = (&mut self.moving, &self.reverse);
-        self.live.drain_run(victim.next, victim.next + self.layout.program_units, |ppn| {
-            first = first.or(Some(ppn));
-            moving[units] = reverse[ppn as usize];
-            units += 1;
+        self.victim = superblock.map(|superblock| {
+            self.superblocks.take(superblock);
+            let next = superblock * per;
+            Victim { superblock, next, end: next + per, gain: per - self.superblocks.valid(superblock) }
         });
-        let Some(first) = first else { return };
-        out.reads.push((first, units as u32));
-        self.superblocks.remove(victim.superblock, units as u32);
-        self.moved_units += units as u64;
-        let source = self.superblocks.origin[victim.superblock as usize];
-        let frontier = self.policy.host_streams + if self.policy.separate_collected { source } else { 0 };
-        let mut done = 0;
-        while done < units {
-            done += self.place_moved(frontier as usize, source, done, units, out);
-        }
     }
 
-    /// Puts as many of `moving[from..to]` at a frontier as its superblock takes, and returns how many.
+    /// Scans up to `groups` page groups of the victim, moves what is valid, and erases it once it is
+    /// empty. Returns the groups scanned.
+    fn scan(&mut self, groups: u64, out: &mut Collected) -> u32 {
+        let Some(victim) = &mut self.victim else { return 0 };
+        let (superblock, mut next, end) = (victim.superblock, victim.next, victim.end);
+        let group = self.layout.program_units;
+        let groups = groups.min(u64::from((end - next) / group)) as u32;
+        let mut scanned = 0;
+        while scanned < groups && self.superblocks.valid(superblock) > 0 {
+            self.move_group(superblock, next, out);
+            next += group;
+            scanned += 1;
+        }
+        self.erased += u64::from(scanned * group);
+        if self.superblocks.valid(superblock) == 0 {
+            self.erased += u64::from(end - next);
+            self.victim = None;
+            self.superblocks.erase(superblock);
+            self.erases += 1;
+            out.erased += 1;
+        } else if let Some(victim) = &mut self.victim {
+            assert!(next < end, "a scanned superblock holds nothing valid");
+            victim.next = next;
+        }
+        scanned
+    }
+
+    /// Moves the valid units of the page group of a victim that begins at `group`.
     #[inline]
-    fn place_moved(&mut self, frontier: usize, origin: u32, from: usize, to: usize, out: &mut Collected) -> usize {
-        let mut f = self.frontiers[frontier];
-        if f.next == f.end {
-            self.open(frontier, origin);
-            f = self.frontiers[frontier];
+    fn move_group(&mut self, superblock: u32, group: u32, out: &mut Collected) {
+        let units = self.live.count_run(group, group + self.layout.program_units);
+        if units == 0 {
+            return;
         }
-        let units = (to - from).min((f.end - f.next) as usize);
-        let lpns = &self.moving[from..from + units];
-        self.reverse[f.next as usize..][..units].copy_from_slice(lpns);
-        for (lpn, ppn) in lpns.iter().zip(f.next..) {
-            self.map[*lpn as usize] = ppn;
+        let source = self.superblocks.origin[superblock as usize];
+        let frontier = (self.policy.host_streams + if self.policy.separate_collected { source } else { 0 }) as usize;
+        let mut first = UNMAPPED;
+        let mut left = units;
+        while left > 0 {
+            if self.frontiers.left[frontier] == 0 {
+                self.open(frontier, source);
+            }
+            let to = self.frontiers.next[frontier];
+            let moved = left.min(self.frontiers.left[frontier]);
+            first = first.min(self.move_units(group, to, moved));
+            self.filled(frontier, to, moved, out);
+            left -= moved;
         }
-        self.live.set_run(f.next, f.next + units as u32);
-        self.superblocks.add(self.superblock_of.quotient(f.next), units as u32);
-        let program = self.layout.program_units;
-        let into = (f.next - (f.end - self.layout.superblock_units)) % program;
-        if into + units as u32 >= program {
-            out.programs.push(f.next - into);
+        self.superblocks.remove(superblock, units);
+        self.moved_units += u64::from(units);
+        out.reads.push((first, units));
+    }
+
+    /// Moves the first `units` valid units of a page group to the physical units from `to` on, and
+    /// returns where the first lay.
+    #[inline]
+    fn move_units(&mut self, group: u32, to: u32, units: u32) -> u32 {
+        let (mut first, mut next) = (UNMAPPED, to);
+        let (reverse, map) = (&mut self.reverse, &mut self.map);
+        self.live.drain_run(group, group + self.layout.program_units, units, |ppn| {
+            first = first.min(ppn);
+            let lpn = reverse[ppn as usize];
+            reverse[next as usize] = lpn;
+            // Only written: to read the entry first costs a third of the speed.
+            map[lpn as usize] = next;
+            next += 1;
+        });
+        self.live.set_run(to, to + units);
+        first
+    }
+
+    /// Moved units were put at a frontier, from `first` on.
+    #[inline]
+    fn filled(&mut self, frontier: usize, first: u32, units: u32, out: &mut Collected) {
+        self.superblocks.add(self.superblock_of.quotient(first), units);
+        let into_program = first % self.layout.program_units;
+        if into_program + units >= self.layout.program_units {
+            out.programs.push(first - into_program);
         }
-        self.advance(frontier, units as u32);
-        units
+        self.advance(frontier, units);
     }
 
     /// Units of the victim that were scanned.
     pub(super) fn scanned(&self) -> u64 {
-        self.victim.map_or(0, |v| u64::from(self.layout.superblock_units - (v.end - v.next)))
+        self.victim.as_ref().map_or(0, |v| u64::from(self.layout.superblock_units - (v.end - v.next)))
     }
 }

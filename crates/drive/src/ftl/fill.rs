@@ -27,6 +27,10 @@ impl Ftl {
             let units = programs.saturating_mul(self.layout.program_units).min(end - lpn);
             self.place_run(stream, lpn, ppn, units);
             self.host_programmed(stream, programs, units);
+            if programs > 1 {
+                // As after every program that makes nothing due.
+                self.owed = 0;
+            }
             self.collect_in_step(self.layout.program_units, &mut out);
             lpn += units;
             filled.host_programs += u64::from(programs);
@@ -44,8 +48,7 @@ impl Ftl {
         if self.eager_valid.is_some() || self.erased <= self.level {
             return 1;
         }
-        let f = self.frontiers[stream as usize];
-        let programs = ((f.end - f.next) / program).min(units.div_ceil(program));
+        let programs = (self.frontiers.left[stream as usize] / program).min(units.div_ceil(program));
         let level_lasts = (self.erased - self.level) / u64::from(program) + 1;
         level_lasts.min(u64::from(programs)) as u32
     }

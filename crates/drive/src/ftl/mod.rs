@@ -60,7 +60,7 @@ pub const UNMAPPED: u32 = u32::MAX;
 
 /// Division by one number, by multiplication: `n / d = floor(n * ceil(2^64 / d) / 2^64)` for all 32-bit
 /// `n` and `d >= 2` (Lemire, Kaser and Kurz, 2019).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Divider(u64);
 
 impl Divider {
@@ -75,11 +75,20 @@ impl Divider {
     }
 }
 
-/// Where the next unit of a stream goes: `[next, end)` is left of its open superblock.
-#[derive(Debug, Clone, Copy, Default)]
-struct Frontier {
-    next: u32,
-    end: u32,
+/// Where the next unit of each stream goes: the host streams, then the streams of collected data. Two
+/// tables, not one of pairs, for the reason given at [`Victim`].
+#[derive(Debug, Clone, PartialEq)]
+struct Frontiers {
+    next: Vec<u32>,
+    /// Units left of its open superblock; with 0 it has none.
+    left: Vec<u32>,
+}
+
+impl Frontiers {
+    fn new(policy: &Policy) -> Self {
+        let n = policy.frontiers() as usize;
+        Frontiers { next: vec![0; n], left: vec![0; n] }
+    }
 }
 
 /// Erases of the superblocks.
@@ -94,7 +103,7 @@ pub struct Wear {
 }
 
 /// The map of a drive and the state of its superblocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ftl {
     layout: Layout,
     policy: Policy,
@@ -105,8 +114,7 @@ pub struct Ftl {
     reverse: Vec<u32>,
     live: Bits,
     superblocks: Superblocks,
-    /// Of the host streams, then of the streams of collected data.
-    frontiers: Vec<Frontier>,
+    frontiers: Frontiers,
     victim: Option<Victim>,
     /// Erased units: free superblocks, the rest of the open ones, the scanned part of the victim.
     erased: u64,
@@ -118,8 +126,8 @@ pub struct Ftl {
     eager_valid: Option<u32>,
     /// The superblock in which each host stream last made a unit invalid.
     lately: Vec<u32>,
-    /// Logical units of the page group being moved.
-    moving: Vec<u32>,
+    /// Where the units of the program being written lay before.
+    olds: Vec<u32>,
     host_units: u64,
     moved_units: u64,
     erases: u64,
@@ -142,7 +150,7 @@ impl Ftl {
             reverse: vec![UNMAPPED; physical],
             live: Bits::new(physical as u32),
             superblocks: Superblocks::new(&layout, &policy),
-            frontiers: vec![Frontier::default(); policy.frontiers() as usize],
+            frontiers: Frontiers::new(&policy),
             victim: None,
             erased: layout.physical_units(),
             level: layout.held_units(&policy),
@@ -150,7 +158,7 @@ impl Ftl {
             eager_valid: (eager > 0.0)
                 .then(|| ((eager * f64::from(layout.superblock_units)) as u32).min(layout.superblock_units - 1)),
             lately: vec![UNMAPPED; policy.host_streams as usize],
-            moving: vec![0; layout.program_units as usize],
+            olds: vec![UNMAPPED; layout.program_units as usize],
             host_units: 0,
             moved_units: 0,
             erases: 0,
@@ -190,16 +198,16 @@ impl Ftl {
         let first = self.host_program(stream, out);
         self.live.set_run(first, first + units);
         self.superblocks.add(self.superblock_of.quotient(first), units);
+        self.reverse[first as usize..][..lpns.len()].copy_from_slice(lpns);
+        // In two passes: the first, short one starts the misses of all map entries at once.
+        for ((lpn, old), ppn) in lpns.iter().zip(&mut self.olds).zip(first..) {
+            *old = std::mem::replace(&mut self.map[*lpn as usize], ppn);
+        }
         let mut last = UNMAPPED;
-        let places = self.reverse[first as usize..][..lpns.len()].iter_mut();
-        for ((lpn, place), ppn) in lpns.iter().zip(places).zip(first..) {
-            *place = *lpn;
-            let old = std::mem::replace(&mut self.map[*lpn as usize], ppn);
-            if old != UNMAPPED {
-                self.live.clear(old);
-                last = self.superblock_of.quotient(old);
-                self.superblocks.remove(last, 1);
-            }
+        for old in self.olds[..lpns.len()].iter().filter(|old| **old != UNMAPPED) {
+            self.live.clear(*old);
+            last = self.superblock_of.quotient(*old);
+            self.superblocks.remove(last, 1);
         }
         if last != UNMAPPED {
             self.lately[stream as usize] = last;
@@ -230,7 +238,7 @@ impl Ftl {
         self.superblocks.wear = wear;
         self.map.fill(UNMAPPED);
         self.live = Bits::new(self.reverse.len() as u32);
-        self.frontiers.fill(Frontier::default());
+        self.frontiers = Frontiers::new(&self.policy);
         self.lately.fill(UNMAPPED);
         (self.victim, self.owed, self.erased) = (None, 0, self.layout.physical_units());
         self.reset_counters();
@@ -246,7 +254,7 @@ impl Ftl {
 
     /// What is left of the open superblocks.
     fn open_rest(&self) -> u64 {
-        self.frontiers.iter().map(|f| u64::from(f.end - f.next)).sum()
+        self.frontiers.left.iter().map(|left| u64::from(*left)).sum()
     }
 
     /// Erases of the superblocks since they were new. Looks at every superblock.
@@ -283,33 +291,29 @@ impl Ftl {
     /// The first unit of the next program of a host stream.
     fn host_program(&mut self, stream: u32, out: &mut Collected) -> u32 {
         assert!(stream < self.policy.host_streams, "stream {stream} of {}", self.policy.host_streams);
-        let frontier = self.frontiers[stream as usize];
-        if frontier.next < frontier.end {
-            return frontier.next;
+        if self.frontiers.left[stream as usize] == 0 {
+            self.collect_for_two(out);
+            self.open(stream as usize, stream);
         }
-        self.collect_for_two(out);
-        self.open(stream as usize, stream)
+        self.frontiers.next[stream as usize]
     }
 
-    /// Opens the next superblock at a frontier and returns its first unit.
-    fn open(&mut self, frontier: usize, origin: u32) -> u32 {
+    /// Opens the next superblock at a frontier.
+    fn open(&mut self, frontier: usize, origin: u32) {
         let superblock = self.superblocks.open(origin);
         let superblock = superblock.unwrap_or_else(|| unreachable!("a superblock is free: see the module's header"));
-        let next = superblock * self.layout.superblock_units;
-        self.frontiers[frontier] = Frontier { next, end: next + self.layout.superblock_units };
-        next
+        self.frontiers.next[frontier] = superblock * self.layout.superblock_units;
+        self.frontiers.left[frontier] = self.layout.superblock_units;
     }
 
     /// Moves a frontier on, and closes its superblock once that is full.
     #[inline]
     fn advance(&mut self, frontier: usize, units: u32) {
-        let f = &mut self.frontiers[frontier];
-        f.next += units;
+        self.frontiers.next[frontier] += units;
+        self.frontiers.left[frontier] -= units;
         self.erased -= u64::from(units);
-        if f.next == f.end {
-            let superblock = self.superblock_of.quotient(f.end - 1);
-            *f = Frontier::default();
-            self.superblocks.close(superblock);
+        if self.frontiers.left[frontier] == 0 {
+            self.superblocks.close(self.superblock_of.quotient(self.frontiers.next[frontier] - 1));
         }
     }
 
@@ -345,8 +349,9 @@ impl Ftl {
                 valid[s as usize]
             ));
         }
-        let mut open: Vec<u32> = self.frontiers.iter().filter(|f| f.end > 0).map(|f| (f.end - 1) / per).collect();
-        open.extend(self.victim.map(|victim| victim.superblock));
+        let frontiers = self.frontiers.next.iter().zip(&self.frontiers.left);
+        let mut open: Vec<u32> = frontiers.filter(|(_, left)| **left > 0).map(|(next, _)| next / per).collect();
+        open.extend(self.victim.as_ref().map(|victim| victim.superblock));
         self.superblocks.check(&open)?;
         let free = self.superblocks.free();
         if free.len() as u64 * u64::from(per) + self.open_rest() + self.scanned() != self.erased {

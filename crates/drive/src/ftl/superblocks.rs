@@ -23,12 +23,12 @@ const DRAWS_MAX: u32 = 64;
 const NONE: u32 = u32::MAX;
 
 /// The state of all superblocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Superblocks {
     units: u32,
     /// Valid units of each, with [`NOT_CLOSED`].
     valid: Vec<u32>,
-    /// The lowest of each group of [`GROUP`] in `valid`.
+    /// The lowest of each group of [`GROUP`] in `valid`, at most [`NOT_CLOSED`].
     lowest: Vec<u32>,
     /// The closed ones in the order in which they closed: neighbours of each, and the ends at the last
     /// index.
@@ -256,7 +256,7 @@ impl Superblocks {
     pub(super) fn check(&self, open: &[u32]) -> Result<(), String> {
         for (group, members) in self.valid.chunks(GROUP as usize).enumerate() {
             let (kept, counted) = (self.lowest[group], lowest_of(members));
-            if kept != counted && (kept | counted) & NOT_CLOSED == 0 {
+            if kept != counted {
                 return Err(format!("group {group} has a lowest count of {counted}, not {kept}"));
             }
         }
@@ -281,6 +281,7 @@ impl Superblocks {
     }
 }
 
+/// The lowest of some counts, or [`NOT_CLOSED`] if none is of a closed superblock.
 fn lowest_of(counts: &[u32]) -> u32 {
-    counts.iter().copied().min().unwrap_or(NOT_CLOSED)
+    counts.iter().copied().fold(NOT_CLOSED, u32::min)
 }

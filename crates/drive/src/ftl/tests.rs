@@ -44,10 +44,23 @@ fn any_drive() -> impl Strategy<Value = (Layout, Policy)> {
 #[derive(Debug, Clone)]
 enum Step {
     /// Random programs, maybe short, in a part of the address range.
-    Random { programs: u16, stream: u32, seed: u64, part: u8 },
+    Random {
+        programs: u16,
+        stream: u32,
+        seed: u64,
+        part: u8,
+    },
     /// A run in order, in bulk or program by program.
-    Fill { from: u32, units: u32, stream: u32, bulk: bool },
-    Trim { from: u32, units: u32 },
+    Fill {
+        from: u32,
+        units: u32,
+        stream: u32,
+        bulk: bool,
+    },
+    Trim {
+        from: u32,
+        units: u32,
+    },
     Purge,
 }
 
@@ -68,7 +81,8 @@ fn random_lpns(layout: &Layout, seed: u64, program: u64, part: u8) -> Vec<u32> {
     let draw = |name, i| named_seed(seed, name, program * 64 + i);
     let range = u64::from(layout.user_units).div_ceil(u64::from(part) % 5 + 1);
     let short = draw("short", 0).is_multiple_of(8);
-    let units = if short { draw("units", 0) % u64::from(layout.program_units) + 1 } else { layout.program_units.into() };
+    let units =
+        if short { draw("units", 0) % u64::from(layout.program_units) + 1 } else { layout.program_units.into() };
     (0..units).map(|i| (draw("lpn", i) % range) as u32).collect()
 }
 
@@ -126,7 +140,7 @@ fn assert_sound(ftl: &Ftl, mapped: &[bool]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn nothing_is_lost_and_space_never_runs_out(
@@ -140,7 +154,7 @@ proptest! {
         }
     }
 
-    /// To the bit, counters and the order of free superblocks included.
+    /// In everything, counters and the order of free superblocks included.
     #[test]
     fn a_fill_in_bulk_is_one_program_after_another(
         (layout, policy) in any_drive(), steps in prop::collection::vec(any_step(), 1..8),
@@ -154,9 +168,8 @@ proptest! {
             };
             act(&mut bulk, step, &mut mapped.clone());
             act(&mut single, &one_by_one, &mut mapped);
-            bulk.moving.fill(0);
-            single.moving.fill(0);
-            prop_assert_eq!(format!("{bulk:?}"), format!("{single:?}"));
+            bulk.olds.clone_from(&single.olds);
+            prop_assert!(bulk == single, "they differ");
         }
     }
 }
@@ -237,7 +250,7 @@ fn a_clone_is_a_checkpoint() {
     let mut again = drive.clone();
     act(&mut drive, &step, &mut mapped);
     act(&mut again, &step, &mut mapped);
-    assert_eq!(format!("{drive:?}"), format!("{again:?}"));
+    assert!(drive == again, "the same steps from a checkpoint differ");
 }
 
 #[test]

@@ -35,6 +35,7 @@ pub(crate) fn clean(job: &Job, ios: u64) -> JobResult {
         ramp: Nanos::ZERO,
         read,
         write,
+        trim: DirectionResult::default(),
         in_flight_mean: None,
         series: Series::default(),
         classes: vec![],

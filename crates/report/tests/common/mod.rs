@@ -138,6 +138,7 @@ fn job(load: &Load, modelled: bool, samples: u64, seconds: u64, dice: &mut Dice)
         ramp: Nanos::secs(if modelled { 0 } else { 1 }),
         read,
         write,
+        trim: DirectionResult::default(),
         in_flight_mean: Some(f64::from(load.depth * load.jobs)),
         series: series(load, iops, mean_ns, seconds_shown, dice),
         classes: vec![],

@@ -112,7 +112,7 @@ fn latencies(ios: u64, seed: u64) -> LatencyHistogram {
 }
 
 pub fn job_result(ios: u64, seed: u64) -> JobResult {
-    let read = DirectionResult { ios, bytes: Bytes(ios * 4096), lat: latencies(ios, seed), slat: None };
+    let read = DirectionResult { ios, bytes: Bytes(ios * 4096), lat: latencies(ios, seed), slat: None, service: None };
     let intervals = (0..2)
         .map(|second| Interval {
             start: Nanos::secs(second),
@@ -130,6 +130,7 @@ pub fn job_result(ios: u64, seed: u64) -> JobResult {
         ramp: Nanos::millis(250),
         read,
         write: DirectionResult::default(),
+        trim: DirectionResult::default(),
         in_flight_mean: Some(31.999_999_999_999_996),
         series: Series { intervals },
         classes: vec![],
