@@ -118,7 +118,7 @@ fn uniform(policy: Policy, superblock_units: u32, superblocks: u32, spare: f64) 
     (rig.rho(), rig.write(f64::from(long()), || (0, random.below(user))))
 }
 
-/// The sizes of issue C; enough superblocks that 5 % of spare is more than three of them.
+/// Units of a superblock and superblocks: enough that 5 % of spare is nearly three of them.
 const SIZES: [(u32, u32); 5] = [(64, 4096), (256, 1024), (1024, 256), (4096, 128), (16_384, 64)];
 const SPARES: [f64; 8] = [0.05, 0.07, 0.09, 0.11, 0.127, 0.15, 0.20, 0.28];
 
@@ -135,8 +135,7 @@ fn sweep(victims: Victims, formula: impl Fn(f64, u32) -> f64) {
     assert!(good, "a write amplification is off; run with --nocapture for the table");
 }
 
-/// Over 80 points the error scatters by 0.1 % (a standard deviation) and has a mean of nothing; issue C
-/// allows 1.5 %, and 2.5 % at 5 % of spare.
+/// Over 80 points the error scatters by 0.1 % (a standard deviation) about a mean of 0.
 const UNIFORM_TOLERANCE: f64 = 0.005;
 
 #[test]
