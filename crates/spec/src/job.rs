@@ -150,7 +150,7 @@ pub struct Job {
     /// When its requests arrive.
     #[serde(default, skip_serializing_if = "is_default")]
     pub arrival: Arrival,
-    /// Requests to replay instead of a pattern. `rw` then says what may be in the list only.
+    /// Requests to replay instead of a pattern. `rw` then only says whether the list may change the target.
     #[serde(default, skip_serializing_if = "is_default")]
     pub replay: Option<Replay>,
     /// FDP placement identifiers of the threads' writes, in turn; empty for none.

@@ -35,7 +35,7 @@ pub struct SizeShare {
     pub percent: f64,
 }
 
-/// Transfer sizes by direction, where they are not all [`Job::bs`], which is then the largest of them.
+/// Transfer sizes by direction, where they are not all [`crate::Job::bs`], which is then the largest of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Of reads.

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: the benchmarks in full, as a person runs them.
 
 use crate::workspace::{Bench, Workspace};
-use crate::{Exit, run};
+use crate::{Exit, instructions, run};
 use anyhow::Result;
 use std::process::Command;
 
@@ -28,6 +28,15 @@ pub(crate) fn run(workspace: &Workspace, name: Option<&str>, arguments: &[String
         }
     }
     Ok(exit)
+}
+
+/// Counts the instructions of the one benchmark that has workloads for it.
+pub(crate) fn instructions(workspace: &Workspace, name: Option<&str>) -> Result<Exit> {
+    if name != Some(instructions::BENCH) {
+        eprintln!("error: instructions are counted for benchmark `{}` only", instructions::BENCH);
+        return Ok(Exit::Usage);
+    }
+    Ok(instructions::run(workspace, instructions::Mode::from_environment())?.exit())
 }
 
 /// The cargo command that runs one benchmark.

@@ -10,6 +10,7 @@
 mod bench;
 mod fidelity;
 mod golden;
+mod instructions;
 mod run;
 mod test;
 mod tidy;
@@ -42,6 +43,9 @@ enum Task {
     Bench {
         /// The benchmark's name, as in its `[[bench]]`
         name: Option<String>,
+        /// Count the instructions of its workloads and compare with the committed counts (`drive`)
+        #[arg(long, requires = "name", conflicts_with = "arguments")]
+        instructions: bool,
         /// Arguments for the benchmark itself, after `--`
         #[arg(last = true)]
         arguments: Vec<String>,
@@ -79,7 +83,8 @@ fn perform(task: Task) -> anyhow::Result<Exit> {
     match task {
         Task::Test { browser } => Ok(test::run(&workspace, browser)),
         Task::Tidy => tidy::run(&workspace),
-        Task::Bench { name, arguments } => bench::run(&workspace, name.as_deref(), &arguments),
+        Task::Bench { name, instructions: true, .. } => bench::instructions(&workspace, name.as_deref()),
+        Task::Bench { name, arguments, .. } => bench::run(&workspace, name.as_deref(), &arguments),
         Task::Fidelity => fidelity::run(&workspace),
         Task::Golden => golden::run(&workspace),
     }

@@ -46,10 +46,18 @@ impl Bits {
         }
     }
 
-    /// How many bits of `[first, end)`, at least one, are set.
+    /// The first set bit of `[first, end)`, at least one, and how many are set; `end` and 0 if none is.
     #[inline]
-    pub(super) fn count_run(&self, first: u32, end: u32) -> u32 {
-        (first / 64..=(end - 1) / 64).map(|word| (self.0[word as usize] & mask(word, first, end)).count_ones()).sum()
+    pub(super) fn survey(&self, first: u32, end: u32) -> (u32, u32) {
+        let (mut lowest, mut count) = (end, 0);
+        for word in first / 64..=(end - 1) / 64 {
+            let set = self.0[word as usize] & mask(word, first, end);
+            if set != 0 {
+                lowest = lowest.min(word * 64 + set.trailing_zeros());
+                count += set.count_ones();
+            }
+        }
+        (lowest, count)
     }
 
     /// Clears the first `count` set bits of `[first, end)`, at least one, and calls `unit` for each in
@@ -84,7 +92,8 @@ mod tests {
             assert_eq!(rest.0, Bits::new(256).0);
             bits.clear(first);
             let mut drained = vec![];
-            assert_eq!(bits.count_run(0, 256), end - first - 1);
+            let count = end - first - 1;
+            assert_eq!(bits.survey(0, 256), (if count > 0 { first + 1 } else { 256 }, count));
             bits.drain_run(0, 256, 3, |unit| drained.push(unit));
             assert_eq!(drained, (first + 1..end.min(first + 4)).collect::<Vec<_>>());
             bits.drain_run(0, 256, 256, |unit| drained.push(unit));

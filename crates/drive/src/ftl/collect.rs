@@ -1,6 +1,6 @@
 //! Garbage collection: which victim, how far, and what it cost.
 
-use super::{Ftl, UNMAPPED};
+use super::Ftl;
 
 /// What collection did, as the dies have to do it. Reused from call to call, so that none allocates
 /// once it has grown.
@@ -109,17 +109,22 @@ impl Ftl {
     /// empty. Returns the groups scanned.
     fn scan(&mut self, groups: u64, out: &mut Collected) -> u32 {
         let Some(victim) = &mut self.victim else { return 0 };
-        let (superblock, mut next, end) = (victim.superblock, victim.next, victim.end);
-        let group = self.layout.program_units;
-        let groups = groups.min(u64::from((end - next) / group)) as u32;
-        let mut scanned = 0;
-        while scanned < groups && self.superblocks.valid(superblock) > 0 {
-            self.move_group(superblock, next, out);
+        let (superblock, start, end) = (victim.superblock, victim.next, victim.end);
+        let (group, valid) = (self.layout.program_units, self.superblocks.valid(superblock));
+        let groups = groups.min(u64::from((end - start) / group)) as u32;
+        let (mut next, mut scanned, mut units) = (start, 0, 0);
+        while scanned < groups && units < valid {
+            let (first, count) = self.live.survey(next, next + group);
+            if count > 0 {
+                out.reads.push((first, count));
+                units += count;
+            }
             next += group;
             scanned += 1;
         }
+        self.move_units(superblock, (start, next), units, out);
         self.erased += u64::from(scanned * group);
-        if self.superblocks.valid(superblock) == 0 {
+        if units == valid {
             self.erased += u64::from(end - next);
             self.victim = None;
             self.superblocks.erase(superblock);
@@ -132,16 +137,10 @@ impl Ftl {
         scanned
     }
 
-    /// Moves the valid units of the page group of a victim that begins at `group`.
-    #[inline]
-    fn move_group(&mut self, superblock: u32, group: u32, out: &mut Collected) {
-        let units = self.live.count_run(group, group + self.layout.program_units);
-        if units == 0 {
-            return;
-        }
+    /// Moves all `units` valid units in the part `run` of a victim.
+    fn move_units(&mut self, superblock: u32, run: (u32, u32), units: u32, out: &mut Collected) {
         let source = self.superblocks.origin[superblock as usize];
         let frontier = (self.policy.host_streams + if self.policy.separate_collected { source } else { 0 }) as usize;
-        let mut first = UNMAPPED;
         let mut left = units;
         while left > 0 {
             if self.frontiers.left[frontier] == 0 {
@@ -149,40 +148,31 @@ impl Ftl {
             }
             let to = self.frontiers.next[frontier];
             let moved = left.min(self.frontiers.left[frontier]);
-            first = first.min(self.move_units(group, to, moved));
+            let (reverse, map, mut next) = (&mut self.reverse, &mut self.map, to);
+            self.live.drain_run(run.0, run.1, moved, |ppn| {
+                let lpn = reverse[ppn as usize];
+                reverse[next as usize] = lpn;
+                // Only written: to read the entry first costs a third of the speed.
+                map[lpn as usize] = next;
+                next += 1;
+            });
             self.filled(frontier, to, moved, out);
             left -= moved;
         }
         self.superblocks.remove(superblock, units);
         self.moved_units += u64::from(units);
-        out.reads.push((first, units));
-    }
-
-    /// Moves the first `units` valid units of a page group to the physical units from `to` on, and
-    /// returns where the first lay.
-    #[inline]
-    fn move_units(&mut self, group: u32, to: u32, units: u32) -> u32 {
-        let (mut first, mut next) = (UNMAPPED, to);
-        let (reverse, map) = (&mut self.reverse, &mut self.map);
-        self.live.drain_run(group, group + self.layout.program_units, units, |ppn| {
-            first = first.min(ppn);
-            let lpn = reverse[ppn as usize];
-            reverse[next as usize] = lpn;
-            // Only written: to read the entry first costs a third of the speed.
-            map[lpn as usize] = next;
-            next += 1;
-        });
-        self.live.set_run(to, to + units);
-        first
     }
 
     /// Moved units were put at a frontier, from `first` on.
     #[inline]
     fn filled(&mut self, frontier: usize, first: u32, units: u32, out: &mut Collected) {
+        self.live.set_run(first, first + units);
         self.superblocks.add(self.superblock_of.quotient(first), units);
-        let into_program = first % self.layout.program_units;
-        if into_program + units >= self.layout.program_units {
-            out.programs.push(first - into_program);
+        let program = self.layout.program_units;
+        let mut begun = first - first % program;
+        while begun + program <= first + units {
+            out.programs.push(begun);
+            begun += program;
         }
         self.advance(frontier, units);
     }

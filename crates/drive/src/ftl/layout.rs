@@ -61,7 +61,9 @@ pub enum Victims {
     /// The one with the fewest valid units of so many drawn at random.
     DChoices(u32),
     /// The one with the greatest benefit for its cost: age × (1 − u) / (1 + u), with u the valid share
-    /// and the age counted from when it was closed (the rule of log-structured file systems).
+    /// and the age counted from when it was closed (the rule of log-structured file systems). Best for
+    /// streams that are rewritten at different rates; bad for a log that is rewritten in order, as it
+    /// takes superblocks shortly before they are empty by themselves.
     AgeAware,
 }
 

@@ -181,10 +181,11 @@ impl Ftl {
         self.map[lpn as usize]
     }
 
-    /// Reads the map at all of `lpns` and returns the wrapping sum, which no caller can drop unread:
-    /// it brings a batch of entries into the cache at once, where looking them up one by one would
-    /// wait for memory each time.
+    /// Brings the map entries of a batch into the cache at once, where looking them up one by one, with
+    /// work in between, would wait for memory each time. Returns their wrapping sum; a caller must use
+    /// it, or the compiler leaves the reads out.
     #[inline]
+    #[must_use]
     pub fn touch(&self, lpns: impl Iterator<Item = u32>) -> u32 {
         lpns.fold(0, |sum, lpn| sum.wrapping_add(self.map[lpn as usize]))
     }

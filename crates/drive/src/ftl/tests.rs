@@ -209,6 +209,35 @@ fn eager_collection_ends_when_nothing_qualifies() {
     assert_eq!(collected(0.5), (u64::from(l.user_units / 4 / 512), half));
 }
 
+/// The pace follows each victim's gain, so that no program of the host waits for much more than its
+/// share, and space stays within a victim's unevenness of its level.
+#[test]
+fn collection_goes_in_even_steps() {
+    let l = layout(1024, 200, 8, 24);
+    for victims in [Victims::Greedy, Victims::Fifo, Victims::AgeAware] {
+        let mut drive = ftl(l, Policy::new(victims));
+        drive.fill_sequential(0, l.user_units, 0);
+        let write = |drive: &mut Ftl, seed, programs: u32| {
+            let mut out = Collected::default();
+            let (mut groups_max, mut away_max) = (0, 0);
+            for program in 0..u64::from(programs) {
+                let lpn = |i| (named_seed(seed, "even", program * 8 + i) % u64::from(l.user_units)) as u32;
+                out.clear();
+                drive.write_program(0, &(0..8).map(lpn).collect::<Vec<_>>(), &mut out);
+                groups_max = groups_max.max(out.reads.len());
+                away_max = away_max.max(drive.erased.abs_diff(drive.level));
+            }
+            (groups_max, away_max)
+        };
+        write(&mut drive, 1, l.user_units / 4);
+        drive.reset_counters();
+        let (groups_max, away_max) = write(&mut drive, 2, l.user_units / 8);
+        let scanned_mean = 1.0 + drive.moved_units() as f64 / drive.host_units() as f64;
+        assert!(groups_max as f64 <= 1.25 * scanned_mean + 1.0, "{victims:?}: {groups_max} of {scanned_mean}");
+        assert!(away_max < u64::from(l.superblock_units) / 4, "{victims:?}: {away_max} units off the level");
+    }
+}
+
 #[test]
 fn layouts_that_cannot_work_are_refused_with_one_that_can() {
     let good = layout(512, 128, 8, 16);

@@ -36,6 +36,15 @@ pub(super) fn prepare(browser: bool) -> Result<Vec<String>> {
     Ok(skipped)
 }
 
+/// Why `program` of Debian's `package` can't be used, or nothing when it can; installs it if possible.
+pub(crate) fn missing_program(program: &str, package: &str, what: &str) -> Result<Option<String>> {
+    if has_program(program) {
+        return Ok(None);
+    }
+    let why = install(&[package])?.err().unwrap_or_else(|| "the package is there and doesn't hold it".into());
+    Ok((!has_program(program)).then(|| format!("{what}: no `{program}` ({package}): {why}")))
+}
+
 /// What the machine itself doesn't give, each with what can't be tested without it.
 fn limits() -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

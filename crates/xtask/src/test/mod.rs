@@ -4,10 +4,11 @@
 //! the tests don't build. At the end stand a summary, what was skipped and why, and as the very
 //! last line the tests' totals in the test runner's own form.
 
-mod environment;
+pub(crate) mod environment;
 mod output;
 mod session;
 
+use crate::instructions::{self, Mode, Verdict};
 use crate::workspace::Workspace;
 use crate::{Exit, bench, golden, run, tidy};
 use anyhow::Result;
@@ -36,6 +37,15 @@ pub(crate) fn run(workspace: &Workspace, browser: bool) -> Exit {
             let smoke = bench::command(workspace, &one, &["--smoke".to_owned()]);
             session.run(&format!("smoke run of benchmark {}", one.name), smoke);
         }
+        // Some 15 s: a count can be judged where a time could not.
+        session.part("instructions of the model", |_| {
+            // Only compared here, never written, whatever the developer's shell is set to.
+            Ok(match instructions::run(workspace, Mode::Compare)? {
+                Verdict::Good => Outcome::Good,
+                Verdict::Failed(why) => Outcome::Failed(why),
+                Verdict::Skipped(why) => Outcome::Skipped(why),
+            })
+        });
     } else {
         for name in ["tests and golden files", "release build", "benchmarks"] {
             session.part(name, |_| Ok(Outcome::Skipped("the tests don't build".into())));
