@@ -14,6 +14,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Interval that ends a read job where the suite does not say: ±0.5 % of the mean latency.
 const INTERVAL_SHARE: f64 = 0.005;
+/// The usual length of a point.
+const POINT: Nanos = Nanos::secs(30);
 /// A write point lasts at least this many buffers after the first, unmeasured one.
 const BUFFERS_MEASURED: u64 = 3;
 /// A fill of more buffers than this is simulated I/O by I/O for so long and written in bulk after.
@@ -47,7 +49,26 @@ impl ModelledDrive {
     /// A purged drive by a checked profile, loaded by `hosts`. `profile_sha256` identifies the text
     /// that the profile was read from.
     pub fn new(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>) -> Self {
-        Self::with_units_max(profile, hosts, profile_sha256, MAPPED_UNITS_MAX)
+        Self::for_points(profile, hosts, profile_sha256, Some(POINT))
+    }
+
+    /// The same, at the coarsest scale at which a point of `shortest` still writes several buffers; with
+    /// `None`, for jobs that only read or write shares of the capacity, the coarsest of all. At most
+    /// [`MAPPED_UNITS_MAX`] units are mapped: points that would need more are simulated for longer.
+    pub fn for_points(
+        profile: DriveProfile,
+        hosts: Hosts,
+        profile_sha256: Option<String>,
+        shortest: Option<Nanos>,
+    ) -> Self {
+        let units = shortest.map_or(0.0, |shortest| {
+            let written = program_rate(&profile).0 * shortest.as_secs_f64();
+            let buffers = ((BUFFERS_MEASURED + 1) * profile.parameters.write.buffer.value.0) as f64;
+            let p = &profile.parameters;
+            let full = (p.capacity.user.value.0 / p.mapping.indirection_unit.value.0) as f64;
+            full * buffers / written.max(1.0)
+        });
+        Self::with_units_max(profile, hosts, profile_sha256, (units as u64).min(MAPPED_UNITS_MAX))
     }
 
     /// The same, at a scale at which at most `units_max` indirection units are mapped.
@@ -153,11 +174,8 @@ impl ModelledDrive {
             && job.amount.is_some_and(|a| a.0 > 2 * buffers)
     }
 
-    /// Sequential writes in bytes a second while programs are the limit.
     fn program_rate(&self) -> BytesPerSecond {
-        let p = &self.profile.parameters;
-        let in_flight = f64::from(p.write.programs_in_flight.value.min(p.nand.dies.value));
-        BytesPerSecond(in_flight * p.nand.program_unit.value.0 as f64 / p.nand.program_time.value.as_secs_f64())
+        program_rate(&self.profile)
     }
 
     /// Writes what a simulated start of a fill has left, and adds its time and bytes to the result.
@@ -319,6 +337,13 @@ impl Target for ModelledDrive {
     fn scale(&self) -> u64 {
         self.geometry.factor
     }
+}
+
+/// Sequential writes in bytes a second while programs are the limit.
+fn program_rate(profile: &DriveProfile) -> BytesPerSecond {
+    let p = &profile.parameters;
+    let in_flight = f64::from(p.write.programs_in_flight.value.min(p.nand.dies.value));
+    BytesPerSecond(in_flight * p.nand.program_unit.value.0 as f64 / p.nand.program_time.value.as_secs_f64())
 }
 
 /// A drive with nothing mapped and every superblock erased.

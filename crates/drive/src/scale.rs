@@ -8,9 +8,9 @@ use crate::ftl::Layout;
 use flashlab_spec::DriveProfile;
 use flashlab_units::Bytes;
 
-/// Indirection units mapped at most. Two tables of 4 bytes a unit make 128 MiB and hold every drive
-/// up to 245 TB at a scale at which a superblock still has thousands of units.
-pub const MAPPED_UNITS_MAX: u64 = 1 << 24;
+/// Indirection units mapped at most: with 8.3 bytes each, 280 MB, for points that could not exceed the
+/// write buffer otherwise. Most drives need a tenth of it.
+pub const MAPPED_UNITS_MAX: u64 = 1 << 25;
 
 /// A superblock of fewer units biases write amplification (by −0.2 % at 2,048, −1.5 % at 256).
 const SUPERBLOCK_UNITS_MIN: u64 = 2_048;

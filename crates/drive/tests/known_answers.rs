@@ -3,7 +3,7 @@
 
 use flashlab_drive::ModelledDrive;
 use flashlab_samples::{Ended, JobResult, Origin};
-use flashlab_spec::{DriveProfile, Generator, HostProfile, Hosts, Job, Region, Rw};
+use flashlab_spec::{DriveProfile, Generator, HostProfile, Hosts, Job, Region, Rw, Verify};
 use flashlab_target::{Observer, Progress, Purge, Target, Unobserved};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 
@@ -217,12 +217,16 @@ fn impossible_jobs_and_profiles_are_refused() {
     let mut d = drive(profile());
     let bad = Job { bs: Bytes(0), ..job(Rw::RandRead, Bytes::kib(4), 1, 1) };
     assert!(d.run(&bad, &mut Unobserved).is_err());
-    let trims = d.run(&job(Rw::RandTrim, Bytes::kib(4), 1, 1), &mut Unobserved).expect_err("trims").to_string();
-    assert!(trims.contains("trim is not supported by the modelled drive"), "{trims}");
+    let verifies = Job { verify: Verify::ReadBack, ..job(Rw::RandWrite, Bytes::kib(4), 1, 1) };
+    let verifies = d.run(&verifies, &mut Unobserved).expect_err("verification").to_string();
+    assert!(verifies.contains("verification is not supported by the modelled drive"), "{verifies}");
+    let placed = Job { placement: vec![0, 1], ..job(Rw::RandWrite, Bytes::kib(4), 1, 1) };
+    let placed = d.run(&placed, &mut Unobserved).expect_err("no handles").to_string();
+    assert!(placed.contains("placement identifier 1") && placed.contains("mapping.handles"), "{placed}");
     let text = include_str!("../../../data/drives/r6060-122.toml");
     let spare =
         DriveProfile::parse(&text.replace("122.88TB\"", "136TB\""), "p.toml").expect_err("no spare").to_string();
-    assert!(spare.contains("below the 7") && spare.contains("use at most"), "{spare}");
+    assert!(spare.contains("below the 6") && spare.contains("use at most"), "{spare}");
     let unit = DriveProfile::parse(
         &text.replace("\"32KiB\", source = \"inferred\"", "\"24KiB\", source = \"inferred\""),
         "p.toml",

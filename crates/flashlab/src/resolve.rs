@@ -45,21 +45,20 @@ pub(crate) fn named(what: &What, suite: &Suite) -> anyhow::Result<Named> {
     Ok(Named::Real(Box::new(flashlab_guard::inspect(path)?)))
 }
 
-/// For a model that is only asked for shares of its capacity: the coarsest scale, 2,048 indirection
-/// units a superblock, gives write amplification within 0.2 %. A point of some seconds needs more, so
-/// that it exceeds the write buffer.
-const UNITS_FOR_SHARES: u64 = 0;
-
-/// A purged modelled drive at the scale that `suite` needs.
+/// A purged modelled drive at the scale that `suite` needs: its shortest point of writes must still
+/// exceed the write buffer, which is not scaled.
 pub(crate) fn model(drive: &CatalogDrive, suite: &Suite) -> Result<ModelledDrive, SpecError> {
-    let by_shares = |step: &SuiteStep| match step {
-        SuiteStep::Purge | SuiteStep::Fill(_) => true,
-        SuiteStep::Steady(s) => matches!(s.round, RoundLength::CapacityShare(_)),
-        SuiteStep::Sweep(_) | SuiteStep::Checkpoint(_) => false,
+    let point = |step: &SuiteStep| match step {
+        SuiteStep::Sweep(s) if s.rw.writes() => Some(s.runtime),
+        SuiteStep::Steady(s) => match s.round {
+            RoundLength::CapacityShare(_) => None,
+            RoundLength::Time(time) => Some(time),
+        },
+        SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Checkpoint(_) | SuiteStep::Sweep(_) => None,
     };
-    let units = if suite.steps.iter().all(by_shares) { UNITS_FOR_SHARES } else { flashlab_drive::MAPPED_UNITS_MAX };
+    let shortest = suite.steps.iter().filter_map(point).min();
     let (profile, digest) = (drive.profile.clone(), Some(drive.sha256.clone()));
-    Ok(ModelledDrive::with_units_max(profile, catalog::hosts()?, digest, units))
+    Ok(ModelledDrive::for_points(profile, catalog::hosts()?, digest, shortest))
 }
 
 /// What a plan needs to know of a path, without opening it.

@@ -693,11 +693,17 @@ impl DriveProfile {
         if !(16..=65_536).contains(&count) {
             return refuse("mapping.superblocks", count.to_string(), "out of range".into(), "use 16 to 65536".into());
         }
-        // The open superblocks (one of each host stream, those of garbage collection) and the reserve
-        // must fit into the spare, with at least one more to collect from; otherwise collection can't
-        // gain space.
+        // Garbage collection always finds space when the reserve exceeds the open superblocks (one of
+        // each handle, those of collected data) by two, and the spare the reserve and half of the open
+        // ones by one; the mapping of the model proves it.
+        let open = self.open_superblocks();
+        if reserve < open + 2 {
+            let reason = format!("too few for {open} open superblocks");
+            let remedy = format!("use at least {}", open + 2);
+            return refuse("mapping.reserve_superblocks", reserve.to_string(), reason, remedy);
+        }
         let spare = self.spare_share() * f64::from(count);
-        let needed = f64::from(reserve) + f64::from(self.open_superblocks()) + 1.0;
+        let needed = f64::from(reserve) + f64::from(open) / 2.0 + 1.0;
         if spare < needed {
             let user_max =
                 Bytes((p.capacity.raw.value.0 as f64 * (1.0 - share) * (1.0 - needed / f64::from(count))) as u64);
