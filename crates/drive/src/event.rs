@@ -109,6 +109,8 @@ impl Ring {
 const BUCKET_SHIFT: u32 = 17;
 /// 2^15 buckets reach 4.3 ms ahead, past reads, channels and links; programs come later.
 const BUCKETS: usize = 1 << 15;
+/// Words of the bitmap of buckets in use.
+const WORDS: usize = BUCKETS / 64;
 const NEVER: u64 = u64::MAX;
 const NONE: u32 = u32::MAX;
 
@@ -144,9 +146,9 @@ pub(crate) struct EventQueue {
     next: [u64; PLACES],
     lanes: [Ring; LANES],
     /// First node of each bucket.
-    buckets: Vec<u32>,
+    buckets: Box<[u32; BUCKETS]>,
     /// One bit a bucket that is in use.
-    used: Vec<u64>,
+    used: Box<[u64; WORDS]>,
     nodes: Vec<Node>,
     unused: u32,
     in_wheel: u32,
@@ -162,8 +164,8 @@ impl Default for EventQueue {
         EventQueue {
             next: [NEVER; PLACES],
             lanes: std::array::from_fn(|_| Ring::new()),
-            buckets: vec![NONE; BUCKETS],
-            used: vec![0; BUCKETS / 64],
+            buckets: Box::new([NONE; BUCKETS]),
+            used: Box::new([0; WORDS]),
             nodes: Vec::with_capacity(1024),
             unused: NONE,
             in_wheel: 0,
@@ -253,8 +255,8 @@ impl EventQueue {
         let (at, place) = (next >> PLACE_BITS, next as usize % PLACES);
         self.now = at;
         let event = match place {
-            WHEEL => self.from_wheel(at),
-            FAR => self.from_far(),
+            WHEEL => self.take_from_wheel(at),
+            FAR => self.take_from_far(),
             lane => {
                 let (event, next_at) = self.lanes[lane].pop();
                 self.next[lane] = next_at.map_or(NEVER, |at| key(at, lane));
@@ -265,7 +267,7 @@ impl EventQueue {
     }
 
     #[inline]
-    fn from_wheel(&mut self, at: Ps) -> Event {
+    fn take_from_wheel(&mut self, at: Ps) -> Event {
         if let Some((_, event)) = self.single.take() {
             self.next[WHEEL] = NEVER;
             return event;
@@ -292,22 +294,21 @@ impl EventQueue {
         if self.in_wheel == 0 {
             return NEVER;
         }
-        let words = self.used.len();
         let mut word = bucket / 64;
         // Bits below the bucket in its own word belong to the far end of the wheel.
         let mut bits = self.used[word] & (!0 << (bucket % 64));
-        for _ in 0..=words {
+        for _ in 0..=WORDS {
             if bits != 0 {
                 let bucket = word * 64 + bits.trailing_zeros() as usize;
                 return key(self.nodes[self.buckets[bucket] as usize].at, WHEEL);
             }
-            word = (word + 1) % words;
+            word = (word + 1) % WORDS;
             bits = self.used[word];
         }
         unreachable!("{} events in the wheel and no bucket in use", self.in_wheel)
     }
 
-    fn from_far(&mut self) -> Event {
+    fn take_from_far(&mut self) -> Event {
         let Some(Reverse(far)) = self.far.pop() else { unreachable!("a heap with a time has an event") };
         self.next[FAR] = self.far.peek().map_or(NEVER, |Reverse(far)| key(far.at, FAR));
         far.event

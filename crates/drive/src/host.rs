@@ -174,7 +174,7 @@ impl Slot {
 fn doublings(jobs: u32, each: Ps) -> Ps {
     let whole = jobs.ilog2();
     let rest = u64::from(jobs - (1 << whole));
-    each * u64::from(whole) + (each * rest >> whole)
+    each * u64::from(whole) + ((each * rest) >> whole)
 }
 
 #[cfg(test)]

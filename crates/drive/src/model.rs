@@ -211,7 +211,7 @@ impl ModelledDrive {
             if self.mapping.free_units() <= free {
                 break;
             }
-            units.fill_with(|| ((rng.next_u64() >> 32) * u64::from(self.geometry.user_units) >> 32) as u32);
+            units.fill_with(|| (((rng.next_u64() >> 32) * u64::from(self.geometry.user_units)) >> 32) as u32);
             collected.clear();
             self.mapping.write_program(0, &units, &mut collected);
         }

@@ -47,13 +47,7 @@ struct Counts {
 impl Counts {
     fn result(self, open_loop: bool) -> DirectionResult {
         let service = open_loop.then(|| self.service.into_histogram());
-        DirectionResult {
-            ios: self.ios,
-            bytes: Bytes(self.bytes),
-            lat: self.lat.into_histogram(),
-            slat: None,
-            service,
-        }
+        DirectionResult { ios: self.ios, bytes: Bytes(self.bytes), lat: self.lat.into_histogram(), slat: None, service }
     }
 }
 

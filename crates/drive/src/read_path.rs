@@ -14,7 +14,7 @@ impl Engine<'_> {
         let (offset, length) = (s.offset, s.length);
         if self.read_ahead.continues(offset, u64::from(length)) {
             let ready = self.read_ahead.serve(at, u64::from(length));
-            self.from_dram(slot, Class::ReadAhead, ready);
+            self.serve_from_dram(slot, Class::ReadAhead, ready);
             return;
         }
         let shift = self.geometry.unit_shift;
@@ -26,7 +26,7 @@ impl Engine<'_> {
         let ppn = self.mapping.lookup(first);
         if ppn == UNMAPPED {
             // Nothing mapped: zeros straight from the controller.
-            self.from_dram(slot, Class::UnmappedRead, at);
+            self.serve_from_dram(slot, Class::UnmappedRead, at);
             return;
         }
         let in_unit = offset as u32 & (self.geometry.unit_bytes as u32 - 1);
@@ -59,7 +59,7 @@ impl Engine<'_> {
             parts += 1;
         }
         if parts == 0 {
-            self.from_dram(slot, Class::UnmappedRead, at);
+            self.serve_from_dram(slot, Class::UnmappedRead, at);
         } else {
             let s = &mut self.host.slots[slot as usize];
             (s.parts_left, s.class, s.busy) = (parts, Class::MappedRead, busiest as u32);
@@ -76,7 +76,7 @@ impl Engine<'_> {
         read.busy
     }
 
-    fn from_dram(&mut self, slot: u32, class: Class, ready: Ps) {
+    fn serve_from_dram(&mut self, slot: u32, class: Class, ready: Ps) {
         let s = &mut self.host.slots[slot as usize];
         (s.parts_left, s.class, s.flash_done, s.busy) = (1, class, s.decoded, 0);
         let bytes = s.length;
@@ -122,14 +122,7 @@ impl Engine<'_> {
         let busy = u64::from(s.busy).min(in_flash);
         self.outcome.went(
             s.class,
-            [
-                s.arrived - s.stamp,
-                s.decoded - s.arrived,
-                in_flash - busy,
-                busy,
-                at - s.flash_done,
-                completed - at,
-            ],
+            [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at],
         );
         if known {
             self.complete(slot, completed);

@@ -41,7 +41,8 @@ impl Engine<'_> {
     fn admitted(&mut self, slot: u32, at: Ps) {
         let s = &self.host.slots[slot as usize];
         let (unit, shift) = (self.geometry.unit_bytes, self.geometry.unit_shift);
-        let (offset, end, length, stream) = (s.offset, s.offset + u64::from(s.length), s.length, self.host.placement(s.job));
+        let (offset, end, length, stream) =
+            (s.offset, s.offset + u64::from(s.length), s.length, self.host.placement(s.job));
         let mut merges = false;
         let rehearses = self.rehearses();
         let mark = if rehearses { REHEARSED } else { 0 };
@@ -60,8 +61,7 @@ impl Engine<'_> {
             self.counters.host_written += u64::from(length);
         }
         let apart = merges && !self.merger.continues(offset, u64::from(length));
-        let acknowledged =
-            at + self.buffer.acknowledge(length, self.link.slack(length), apart) + self.host.jobs_delay;
+        let acknowledged = at + self.buffer.acknowledge(length, self.link.slack(length), apart) + self.host.jobs_delay;
         let s = &mut self.host.slots[slot as usize];
         s.class = if merges { Class::MergedWrite } else { Class::Write };
         let stages = [

@@ -13,10 +13,10 @@ mod reference;
 
 use flashlab_drive::ModelledDrive;
 use flashlab_samples::{JobResult, LatencyHistogram};
-use flashlab_spec::{DriveProfile, HostProfile, Hosts, Job, Region, Rw};
+use flashlab_spec::{DriveProfile, HostProfile, Hosts, Job, LinkModel, Region, Rw};
 use flashlab_target::{Target, Unobserved};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
-use reference::{Reference, Seen, set_link};
+use reference::{Reference, Seen};
 
 /// Share by which rate and mean latency may differ beyond what sampling explains. Both sides compute in
 /// picoseconds; this leaves room for a model that orders what lies closer than a transfer otherwise.
@@ -337,4 +337,9 @@ fn random_reads_on_dies_follow_queueing_theory() {
             assert!(error.abs() <= 0.002, "{dies} dies, {depth} outstanding: {error:+.5} from {theory:.0} IOPS");
         }
     }
+}
+
+/// Sets what the link of one port carries, whatever generation that would be.
+fn set_link(link: &mut LinkModel, rate: BytesPerSecond) {
+    link.payload_share.value *= rate.0 / link.port_rate().0;
 }

@@ -276,8 +276,3 @@ fn item_of(slot: u32) -> Item {
 fn nanos(time: Picos) -> Nanos {
     Nanos((time + 500) / 1_000)
 }
-
-/// Sets what the link of one port carries, whatever generation that would be.
-pub fn set_link(link: &mut flashlab_spec::LinkModel, rate: flashlab_units::BytesPerSecond) {
-    link.payload_share.value *= rate.0 / link.port_rate().0;
-}
