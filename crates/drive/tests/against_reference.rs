@@ -11,7 +11,7 @@
 
 mod reference;
 
-use flashlab_drive::ModelledDrive;
+use flashlab_drive::{MAPPED_UNITS_MAX, ModelledDrive};
 use flashlab_samples::{JobResult, LatencyHistogram};
 use flashlab_spec::{DriveProfile, HostProfile, Hosts, Job, LinkModel, Region, Rw};
 use flashlab_target::{Target, Unobserved};
@@ -78,7 +78,7 @@ impl Bench {
         let gdsio = host(include_str!("../../../data/hosts/gdsio.toml"));
         let checkpoint = host(include_str!("../../../data/hosts/checkpoint.toml"));
         let hosts = Hosts::new(vec![self.host.clone(), gdsio, checkpoint]);
-        let mut drive = ModelledDrive::new(self.profile.clone(), hosts, None);
+        let mut drive = ModelledDrive::with_units_max(self.profile.clone(), hosts, None, MAPPED_UNITS_MAX);
         let fill = Job {
             iodepth: 4,
             amount: Some(self.region.length),
