@@ -107,8 +107,8 @@ impl Engine<'_> {
             return;
         }
         let mut completed = at_host + self.host.jobs_delay;
-        // A known time for all reads of this kind: no event is needed to put completions into order.
-        let mut known = true;
+        // Where nothing but reads runs, completions come in the order of the link and need no event.
+        let mut known = self.reads_only;
         if s.class == Class::MappedRead {
             completed += self.controller.read_overhead;
             if let Some(holdoff) = &self.holdoff {
