@@ -86,7 +86,7 @@ pub(crate) struct Engine<'a> {
     /// Since when writes are mapped; those before only fill the buffer.
     pub(crate) real_since: Ps,
     /// Nothing but reads in a closed loop, whose commands reach the drive in the order of completions.
-    reads_only: bool,
+    pub(crate) reads_only: bool,
     goal: Goal,
     stop: Option<Stop>,
 }
