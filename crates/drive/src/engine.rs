@@ -1,7 +1,7 @@
 //! One job in virtual time: the loop that takes the next event and moves its request one box on.
 
 use crate::controller::{Controller, Decode};
-use crate::event::{Event, EventQueue, Lane};
+use crate::event::{Event, EventQueue, Lane, What};
 use crate::flush::Flusher;
 use crate::ftl::Ftl;
 use crate::host::Host;
@@ -154,7 +154,7 @@ impl<'a> Engine<'a> {
             buffer: WriteBuffer::new(parameters),
             flusher: Flusher::new(parameters, &geometry),
             merger: Merger::new(&parameters.merge),
-            read_ahead: ReadAhead::new(&parameters.read_ahead),
+            read_ahead: ReadAhead::new(&parameters.read_ahead, job.rw.is_random()),
             nand: Nand::new(&parameters.nand, geometry.unit_bytes, geometry.factor),
             outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
             warm_up: Some(warm_up),
@@ -201,15 +201,19 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn handle(&mut self, at: Ps, event: Event) {
-        match event {
-            Event::Submit { slot } => self.command(slot, at),
-            Event::Arbitrate => self.arbitrate(at),
-            Event::Arrive { slot } => self.arrive(slot, at),
-            Event::DieDone { slot, die, bytes } => self.die_done(slot, die, bytes, at),
-            Event::Ready { slot, bytes } => self.deliver(slot, bytes, at),
-            Event::Complete { slot } => self.complete(slot, at),
-            Event::Programmed { program } => self.programmed(program, at),
-            Event::Merged { lpn, stream } => self.merged(lpn, stream, at),
+        match event.what() {
+            What::Submit => self.command(event.id(), at),
+            What::Arbitrate => self.arbitrate(at),
+            What::Arrive => self.arrive(event.id(), at),
+            What::DieDone => self.die_done(event, at),
+            What::Ready => self.ready(event, at),
+            What::FromDram => {
+                let bytes = self.host.slots[event.id() as usize].length;
+                self.deliver(event.id(), bytes, at);
+            }
+            What::Complete => self.complete(event.id(), at),
+            What::Programmed => self.programmed(event.id(), at),
+            What::Merged => self.merged(event.id(), event.stream(), at),
         }
     }
 
@@ -230,7 +234,7 @@ impl<'a> Engine<'a> {
             if self.reads_only && !waited && self.events.none_before(Lane::Submit, at) {
                 self.command(slot, at);
             } else {
-                self.events.add_in_order(Lane::Submit, at, Event::Submit { slot });
+                self.events.add_in_order(Lane::Submit, at, Event::of(What::Submit, slot));
             }
         }
     }
@@ -242,7 +246,7 @@ impl<'a> Engine<'a> {
         s.arrived = at;
         match self.controller.command(at, s.job, slot) {
             Decode::Done(decoded) => self.decoded(slot, decoded),
-            Decode::LookAt(at) => self.events.add(at, Event::Arbitrate),
+            Decode::LookAt(at) => self.events.add(at, Event::of(What::Arbitrate, 0)),
             Decode::Waits => {}
         }
     }
@@ -251,7 +255,7 @@ impl<'a> Engine<'a> {
         if let Some((slot, decoded, more)) = self.controller.arbitrate(at) {
             self.decoded(slot, decoded);
             if more {
-                self.events.add(decoded, Event::Arbitrate);
+                self.events.add(decoded, Event::of(What::Arbitrate, 0));
             }
         }
     }
@@ -265,7 +269,7 @@ impl<'a> Engine<'a> {
             Direction::Read => self.read(slot, at),
             Direction::Write => {
                 let arrived = self.link.fetch(s.job, at, s.length);
-                self.events.add_in_order(Lane::Arrive, arrived, Event::Arrive { slot });
+                self.events.add_in_order(Lane::Link, arrived, Event::of(What::Arrive, slot));
             }
             Direction::Trim => self.trim(slot, at),
         }

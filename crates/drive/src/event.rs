@@ -10,32 +10,113 @@ use crate::time::Ps;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that happens at a point in virtual time.
+/// Something that happens at a point in virtual time, packed into one number: events are moved far more
+/// often than they are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) struct Event(u64);
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
     /// A command reaches the drive.
-    Submit { slot: u32 },
+    Submit,
     /// The controller can take the next command of a queue pair.
     Arbitrate,
     /// A write's data has crossed the link.
-    Arrive { slot: u32 },
+    Arrive,
     /// A die has read its part of a request; the channel comes next.
-    DieDone { slot: u32, die: u16, bytes: u32 },
-    /// Data for the host is in the controller; the link comes next.
-    Ready { slot: u32, bytes: u32 },
+    DieDone,
+    /// A part is in the controller, its channel is free; the link comes next.
+    Ready,
+    /// Data that needed no flash is ready for the link.
+    FromDram,
     /// A request is complete for the host.
-    Complete { slot: u32 },
+    Complete,
     /// A program has ended, unless reads have suspended it meanwhile.
-    Programmed { program: u32 },
+    Programmed,
     /// The old content of a unit was read; the merged unit can be flushed.
-    Merged { lpn: u32, stream: u16 },
+    Merged,
+}
+
+/// Lowest bits of an event: what; then a slot, program or unit; then a die or stream; then a length.
+const WHAT_BITS: u32 = 4;
+const ID_BITS: u32 = 32;
+const DIE_BITS: u32 = 14;
+/// Lengths are whole logical blocks of at least this; 14 bits of them are 8 MiB, and a part is never
+/// more than a program unit.
+const BLOCK_SHIFT: u32 = 9;
+const LENGTH_SHIFT: u32 = WHAT_BITS + ID_BITS + DIE_BITS;
+
+impl Event {
+    /// `id` is the slot of a request, or the program.
+    #[inline]
+    pub(crate) fn of(what: What, id: u32) -> Self {
+        Event(what as u64 | u64::from(id) << WHAT_BITS)
+    }
+
+    /// A part of a request: so many bytes of it from a die.
+    #[inline]
+    pub(crate) fn part(what: What, slot: u32, die: u32, bytes: u32) -> Self {
+        let length = u64::from(bytes >> BLOCK_SHIFT) << LENGTH_SHIFT;
+        Event(Event::of(what, slot).0 | u64::from(die) << (WHAT_BITS + ID_BITS) | length)
+    }
+
+    /// The same part, now on its way over the channel.
+    #[inline]
+    pub(crate) fn at_channel(self) -> Self {
+        Event(self.0 & !((1 << WHAT_BITS) - 1) | What::Ready as u64)
+    }
+
+    /// A merged unit and the stream that wrote it; a stream has at most 16 bits, and no length follows.
+    pub(crate) fn merged(lpn: u32, stream: u16) -> Self {
+        Event(Event::of(What::Merged, lpn).0 | u64::from(stream) << (WHAT_BITS + ID_BITS))
+    }
+
+    #[inline]
+    pub(crate) fn what(self) -> What {
+        match self.0 & ((1 << WHAT_BITS) - 1) {
+            0 => What::Submit,
+            1 => What::Arbitrate,
+            2 => What::Arrive,
+            3 => What::DieDone,
+            4 => What::Ready,
+            5 => What::FromDram,
+            6 => What::Complete,
+            7 => What::Programmed,
+            _ => What::Merged,
+        }
+    }
+
+    /// The slot, program or unit.
+    #[inline]
+    pub(crate) fn id(self) -> u32 {
+        (self.0 >> WHAT_BITS) as u32
+    }
+
+    /// The die of a part.
+    #[inline]
+    pub(crate) fn die(self) -> u32 {
+        (self.0 >> (WHAT_BITS + ID_BITS)) as u32 & ((1 << DIE_BITS) - 1)
+    }
+
+    /// The stream of a merged unit.
+    pub(crate) fn stream(self) -> u16 {
+        (self.0 >> (WHAT_BITS + ID_BITS)) as u16
+    }
+
+    /// The bytes of a part.
+    #[inline]
+    pub(crate) fn bytes(self) -> u32 {
+        ((self.0 >> LENGTH_SHIFT) as u32) << BLOCK_SHIFT
+    }
 }
 
 /// Queues of events that usually come in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
     Submit,
-    Arrive,
+    /// Data of writes over the link, data of reads out of DRAM.
+    Link,
     Ready,
     Complete,
     Programmed,
@@ -49,12 +130,15 @@ const FAR: usize = LANES + 1;
 const PLACES: usize = LANES + 2;
 /// Times are kept with their place in the lowest bits, so that the earliest is found by comparing one
 /// number each; 2^61 ps are 26 days.
-const PLACE_BITS: u32 = PLACES.ilog2();
+const PLACE_BITS: u32 = PLACES.next_power_of_two().ilog2();
 
 #[inline]
 fn key(at: Ps, place: usize) -> u64 {
     at << PLACE_BITS | place as u64
 }
+
+/// How far from the end of a lane an event that comes out of order is put into its place.
+const NEAR: usize = 16;
 
 /// A queue of events in the order of time: a ring that grows.
 #[derive(Debug)]
@@ -68,7 +152,7 @@ struct Ring {
 
 impl Ring {
     fn new() -> Self {
-        Ring { entries: vec![(0, Event::Arbitrate); 64], first: 0, end: 0, tail_at: 0 }
+        Ring { entries: vec![(0, Event(0)); 64], first: 0, end: 0, tail_at: 0 }
     }
 
     #[inline]
@@ -87,6 +171,42 @@ impl Ring {
         self.tail_at = at;
     }
 
+    /// Puts an event that is a little earlier than the last ones into its place, if that is near.
+    #[inline]
+    fn insert(&mut self, at: Ps, event: Event) -> bool {
+        if self.end - self.first == self.entries.len() {
+            self.grow();
+        }
+        let mask = self.entries.len() - 1;
+        let near = self.first.max(self.end.saturating_sub(NEAR));
+        let Some(place) = (near..self.end).rev().find(|i| self.entries[i & mask].0 <= at) else {
+            // Before all that is near: right only if those are all there are.
+            return near == self.first && {
+                self.open(near, at, event);
+                true
+            };
+        };
+        self.open(place + 1, at, event);
+        true
+    }
+
+    /// Moves what lies from `place` on up by one, and puts an event there.
+    #[inline]
+    fn open(&mut self, place: usize, at: Ps, event: Event) {
+        let mask = self.entries.len() - 1;
+        for i in (place..self.end).rev() {
+            self.entries[(i + 1) & mask] = self.entries[i & mask];
+        }
+        self.entries[place & mask] = (at, event);
+        self.end += 1;
+    }
+
+    /// Time of the first event.
+    #[inline]
+    fn first_at(&self) -> Ps {
+        self.entries[self.first & (self.entries.len() - 1)].0
+    }
+
     /// Takes the first event; also says when the next one is.
     #[inline]
     fn pop(&mut self) -> (Event, Option<Ps>) {
@@ -101,7 +221,7 @@ impl Ring {
         let mask = self.entries.len() - 1;
         self.entries.rotate_left(self.first & mask);
         (self.first, self.end) = (0, self.entries.len());
-        self.entries.resize(self.entries.len() * 2, (0, Event::Arbitrate));
+        self.entries.resize(self.entries.len() * 2, (0, Event(0)));
     }
 }
 
@@ -178,8 +298,8 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// Adds an event that usually comes after those added to `lane` before it; if it does not, it
-    /// goes into the wheel.
+    /// Adds an event that usually comes after those added to `lane` before it, or not long before the
+    /// last of them; if it does not, it goes into the wheel.
     #[inline]
     pub(crate) fn add_in_order(&mut self, lane: Lane, at: Ps, event: Event) {
         let i = lane as usize;
@@ -187,7 +307,12 @@ impl EventQueue {
         if ring.is_empty() {
             self.next[i] = key(at, i);
         } else if at < ring.tail_at {
-            return self.add(at, event);
+            if ring.insert(at, event) {
+                self.next[i] = key(ring.first_at(), i);
+            } else {
+                self.add(at, event);
+            }
+            return;
         }
         ring.push(at, event);
     }
@@ -245,14 +370,14 @@ impl EventQueue {
     }
 
     /// The next event, and when it happens.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Ps, Event)> {
-        let [a, b, c, d, e, f, g, h] = self.next;
-        let next = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)));
+        let [a, b, c, d, e, f, wheel, far] = self.next;
+        let next = a.min(b).min(c.min(d)).min(e.min(f).min(wheel.min(far)));
         if next == NEVER {
             return None;
         }
-        let (at, place) = (next >> PLACE_BITS, next as usize % PLACES);
+        let (at, place) = (next >> PLACE_BITS, next as usize % (1 << PLACE_BITS));
         self.now = at;
         let event = match place {
             WHEEL => self.take_from_wheel(at),
@@ -266,7 +391,7 @@ impl EventQueue {
         Some((at, event))
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_from_wheel(&mut self, at: Ps) -> Event {
         if let Some((_, event)) = self.single.take() {
             self.next[WHEEL] = NEVER;
@@ -334,7 +459,7 @@ mod tests {
     use proptest::prelude::*;
 
     const LANE_OF: [Lane; LANES] =
-        [Lane::Submit, Lane::Arrive, Lane::Ready, Lane::Complete, Lane::Programmed, Lane::Merged];
+        [Lane::Submit, Lane::Link, Lane::Ready, Lane::Complete, Lane::Programmed, Lane::Merged];
 
     proptest! {
         /// Against a sorted list: events of all kinds of distance, some through lanes.
@@ -346,13 +471,14 @@ mod tests {
                 // Short distances are the usual ones.
                 let at = now + (ahead >> (ahead % 20));
                 match LANE_OF.get(lane) {
-                    Some(lane) => queue.add_in_order(*lane, at, Event::Complete { slot }),
-                    None => queue.add(at, Event::Complete { slot }),
+                    Some(lane) => queue.add_in_order(*lane, at, Event::of(What::Complete, slot)),
+                    None => queue.add(at, Event::of(What::Complete, slot)),
                 }
                 waiting.push((at, slot));
                 slot += 1;
                 for _ in 0..pops - 1 {
-                    let Some((at, Event::Complete { slot })) = queue.next() else { break };
+                    let Some((at, event)) = queue.next() else { break };
+                    let slot = event.id();
                     prop_assert!(at >= now, "backwards");
                     now = at;
                     let earliest = waiting.iter().map(|w| w.0).min().unwrap_or(u64::MAX);
@@ -360,7 +486,8 @@ mod tests {
                     waiting.retain(|w| w.1 != slot);
                 }
             }
-            while let Some((at, Event::Complete { slot })) = queue.next() {
+            while let Some((at, event)) = queue.next() {
+                let slot = event.id();
                 prop_assert!(at >= now);
                 now = at;
                 waiting.retain(|w| w.1 != slot);
@@ -372,8 +499,8 @@ mod tests {
     #[test]
     fn equal_times_keep_their_order() {
         let mut q = EventQueue::default();
-        (0..4).for_each(|slot| q.add(5, Event::Submit { slot }));
+        (0..4).for_each(|slot| q.add(5, Event::of(What::Submit, slot)));
         let order: Vec<_> = std::iter::from_fn(|| q.next()).collect();
-        assert_eq!(order, [0, 1, 2, 3].map(|slot| (5, Event::Submit { slot })));
+        assert_eq!(order, [0, 1, 2, 3].map(|slot| (5, Event::of(What::Submit, slot))));
     }
 }

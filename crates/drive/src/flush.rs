@@ -1,7 +1,7 @@
 //! From the buffer to flash: programs in flight, and the pace at which they start.
 
 use crate::engine::{Engine, WarmUp};
-use crate::event::{Event, Lane};
+use crate::event::{Event, Lane, What};
 use crate::ftl::{Collected, UNMAPPED};
 use crate::scale::Geometry;
 use crate::time::{Ps, Server, ps};
@@ -155,7 +155,7 @@ impl Engine<'_> {
             self.flusher.programs.push(program);
             self.flusher.programs.len() as u32 - 1
         };
-        self.events.add_in_order(Lane::Programmed, done, Event::Programmed { program: id });
+        self.events.add_in_order(Lane::Programmed, done, Event::of(What::Programmed, id));
     }
 
     /// A program should be done by now; reads that suspended it meanwhile have put its end off.
@@ -164,7 +164,7 @@ impl Engine<'_> {
         let now = self.nand.extended(die);
         if now > extended {
             self.flusher.programs[id as usize].extended = now;
-            self.events.add(at + now - extended, Event::Programmed { program: id });
+            self.events.add(at + now - extended, Event::of(What::Programmed, id));
             return;
         }
         self.flusher.unused.push(id);
@@ -179,8 +179,8 @@ impl Engine<'_> {
     pub(crate) fn drain(&mut self) {
         let mut left: Vec<(u32, u16)> = self.merger.drain().collect();
         while let Some((_, event)) = self.events.next() {
-            if let Event::Merged { lpn, stream } = event {
-                left.push((lpn, stream));
+            if event.what() == What::Merged {
+                left.push((event.id(), event.stream()));
             }
         }
         for (lpn, stream) in left.into_iter().filter(|(_, stream)| stream & REHEARSED == 0) {

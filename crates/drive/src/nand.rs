@@ -3,8 +3,10 @@
 //! A die has two timelines. Reads queue per plane and suspend a program or an erase rather than wait
 //! for its end; programs and erases queue per die, and each suspension makes them that much longer.
 
+use crate::event::Event;
 use crate::time::{Divisor, PerByte, Ps, Server, ps};
 use flashlab_spec::NandModel;
+use std::collections::VecDeque;
 
 /// Page types of a QLC word line; they differ in read time.
 const PAGE_TYPES: usize = 4;
@@ -35,6 +37,13 @@ struct Writes {
     extended: Ps,
 }
 
+/// A channel and the parts that wait for it.
+#[derive(Debug, Clone, Default)]
+struct Channel {
+    busy: bool,
+    waiting: VecDeque<Event>,
+}
+
 /// The flash.
 #[derive(Debug, Clone)]
 pub(crate) struct Nand {
@@ -43,7 +52,7 @@ pub(crate) struct Nand {
     writes: Vec<Writes>,
     /// Whether there was any program or erase yet.
     written: bool,
-    channels: Vec<Server>,
+    channels: Vec<Channel>,
     dies: Divisor,
     dies_count: u32,
     /// Added to the number of a program before it is taken modulo the dies.
@@ -75,7 +84,7 @@ impl Nand {
             reads: vec![Server::default(); (dies * planes) as usize],
             writes: vec![Writes::default(); dies as usize],
             written: false,
-            channels: vec![Server::default(); channels as usize],
+            channels: vec![Channel::default(); channels as usize],
             dies: Divisor::new(dies),
             dies_count: dies,
             turned: 0,
@@ -144,10 +153,10 @@ impl Nand {
         let (first, in_page) = self.page.divide(place.from);
         let (last, _) = self.page.divide(place.from + bytes - 1);
         let busy: Ps = (first..=last).map(|page| self.page_times[page as usize % PAGE_TYPES]).sum();
-        let at = if self.written { self.suspended(place.die, at, busy) } else { at };
+        let begin = if self.written { self.suspended(place.die, at, busy) } else { at };
         let base = (place.die * self.planes) as usize;
         if self.planes == 1 {
-            return DieRead { done: self.reads[base].serve(at, busy), busy };
+            return DieRead { done: self.reads[base].serve(begin, busy), busy };
         }
         let planes = if first == last {
             let plane = self.plane_bytes.divide(in_page).0;
@@ -156,7 +165,7 @@ impl Nand {
             0..self.planes
         };
         let planes = &mut self.reads[base + planes.start as usize..base + planes.end as usize];
-        let start = planes.iter().map(Server::free_at).max().unwrap_or(0).max(at);
+        let start = planes.iter().map(Server::free_at).max().unwrap_or(0).max(begin);
         planes.iter_mut().for_each(|plane| _ = plane.serve(start, busy));
         DieRead { done: start + busy, busy }
     }
@@ -183,13 +192,28 @@ impl Nand {
         self.page_times[page] + self.channel.time(u64::from(self.unit_bytes))
     }
 
-    /// Moves `bytes` from `die` over its channel; returns when the last is in the controller, and
-    /// whether the channel was free.
+    /// A part is in its die's register. Returns when it will have crossed the channel, if that is free;
+    /// else it waits, see [`Nand::next_transfer`].
     #[inline]
-    pub(crate) fn transfer(&mut self, die: u32, at: Ps, bytes: u32) -> (Ps, bool) {
+    pub(crate) fn transfer(&mut self, part: Event, at: Ps) -> Option<Ps> {
+        let channel = &mut self.channels[usize::from(self.channel_of[part.die() as usize])];
+        if channel.busy {
+            channel.waiting.push_back(part);
+            return None;
+        }
+        channel.busy = true;
+        Some(at + self.channel.time(u64::from(part.bytes())))
+    }
+
+    /// The channel of `die` is free at `at`: the part that begins to cross it now, and when it is done.
+    #[inline]
+    pub(crate) fn next_transfer(&mut self, die: u32, at: Ps) -> Option<(Event, Ps)> {
         let channel = &mut self.channels[usize::from(self.channel_of[die as usize])];
-        let free = channel.free_at() <= at;
-        (channel.serve(at, self.channel.time(u64::from(bytes))), free)
+        let Some(part) = channel.waiting.pop_front() else {
+            channel.busy = false;
+            return None;
+        };
+        Some((part, at + self.channel.time(u64::from(part.bytes()))))
     }
 
     /// Begins a program on `die` not before `at`; `time` is `None` for all bits of a cell. Returns when

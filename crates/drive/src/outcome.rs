@@ -28,6 +28,9 @@ const CLASSES: [(Class, &str, [&str; STAGES]); 6] = [
     (Class::Trim, "trim", DRAM_STAGES),
 ];
 
+/// One request in so many is followed through its stages; a prime, so that it falls in with no pattern.
+const FOLLOWED: u64 = 17;
+
 /// Where the time of one class of request went.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
@@ -62,6 +65,7 @@ pub(crate) struct Outcome {
     trim: Counts,
     per_job: Vec<(u64, u64)>,
     times: [Times; CLASSES.len()],
+    requests: u64,
     batch_ios: u64,
     batch: (u64, u64),
     batches: Vec<f64>,
@@ -83,6 +87,7 @@ impl Outcome {
             open_loop,
             per_job: vec![(0, 0); numjobs as usize],
             times: [Times::default(); CLASSES.len()],
+            requests: 0,
             batch_ios: BATCH_IOS_MIN.max(outstanding * 4),
             batch: (0, 0),
             batches: Vec::new(),
@@ -156,7 +161,8 @@ impl Outcome {
     /// Where the time of one request went.
     #[inline]
     pub(crate) fn went(&mut self, class: Class, stages: [Ps; STAGES]) {
-        if self.started_at.is_some() {
+        self.requests += 1;
+        if self.started_at.is_some() && self.requests.is_multiple_of(FOLLOWED) {
             let times = &mut self.times[class as usize];
             times.ios += 1;
             times.sums.iter_mut().zip(stages).for_each(|(sum, stage)| *sum += stage);

@@ -15,9 +15,10 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    pub(crate) fn new(p: &ReadAheadModel) -> Self {
+    /// For a job of `random` offsets, which has no streams to follow.
+    pub(crate) fn new(p: &ReadAheadModel, random: bool) -> Self {
         ReadAhead {
-            streams: Streams::new(p.streams.value as usize),
+            streams: Streams::new(if random { 0 } else { p.streams.value as usize }),
             hit_time: ps(p.hit_time.value),
             hit: PerByte::of(p.hit_rate.value),
             rate: PerByte::of(p.rate.value),
@@ -48,12 +49,15 @@ mod tests {
         fn assumed<T>(value: T) -> Sourced<T> {
             Sourced { value, source: Source::Assumed, note: String::new() }
         }
-        ReadAhead::new(&ReadAheadModel {
-            streams: assumed(streams),
-            hit_time: assumed(Nanos(7_000)),
-            hit_rate: assumed(BytesPerSecond(2e9)),
-            rate: assumed(BytesPerSecond(1e9)),
-        })
+        ReadAhead::new(
+            &ReadAheadModel {
+                streams: assumed(streams),
+                hit_time: assumed(Nanos(7_000)),
+                hit_rate: assumed(BytesPerSecond(2e9)),
+                rate: assumed(BytesPerSecond(1e9)),
+            },
+            false,
+        )
     }
 
     #[test]

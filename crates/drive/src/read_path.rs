@@ -1,7 +1,7 @@
 //! Reads: from DRAM where the read-ahead has them, from dies and channels else, over the link.
 
 use crate::engine::Engine;
-use crate::event::{Event, Lane};
+use crate::event::{Event, Lane, What};
 use crate::ftl::UNMAPPED;
 use crate::host::Class;
 use crate::time::Ps;
@@ -72,28 +72,33 @@ impl Engine<'_> {
         let mut place = self.nand.place(ppn);
         place.from += from;
         let read = self.nand.read(place, at, bytes);
-        self.events.add(read.done, Event::DieDone { slot, die: place.die as u16, bytes });
+        self.events.add(read.done, Event::part(What::DieDone, slot, place.die, bytes));
         read.busy
     }
 
     fn serve_from_dram(&mut self, slot: u32, class: Class, ready: Ps) {
         let s = &mut self.host.slots[slot as usize];
         (s.parts_left, s.class, s.flash_done, s.busy) = (1, class, s.decoded, 0);
-        let bytes = s.length;
-        self.events.add_in_order(Lane::Ready, ready, Event::Ready { slot, bytes });
+        self.events.add_in_order(Lane::Link, ready, Event::of(What::FromDram, slot));
     }
 
-    /// A die has a part in its register: over the channel with it.
+    /// A die has a part in its register: over the channel with it, once that is free.
     #[inline]
-    pub(crate) fn die_done(&mut self, slot: u32, die: u16, bytes: u32, at: Ps) {
-        self.host.slots[slot as usize].flash_done = at;
-        let (in_controller, at_once) = self.nand.transfer(u32::from(die), at, bytes);
-        let ready = Event::Ready { slot, bytes };
-        if at_once {
-            self.events.add_in_order(Lane::Ready, in_controller, ready);
-        } else {
-            self.events.add(in_controller, ready);
+    pub(crate) fn die_done(&mut self, event: Event, at: Ps) {
+        self.host.slots[event.id() as usize].flash_done = at;
+        let part = event.at_channel();
+        if let Some(ready) = self.nand.transfer(part, at) {
+            self.events.add_in_order(Lane::Ready, ready, part);
         }
+    }
+
+    /// A part is in the controller. The next one that waits for the channel begins.
+    #[inline]
+    pub(crate) fn ready(&mut self, event: Event, at: Ps) {
+        if let Some((part, ready)) = self.nand.next_transfer(event.die(), at) {
+            self.events.add_in_order(Lane::Ready, ready, part);
+        }
+        self.deliver(event.id(), event.bytes(), at);
     }
 
     /// A part crosses the link; the last one completes the request. The link is reached in the order
@@ -127,7 +132,7 @@ impl Engine<'_> {
         if known {
             self.complete(slot, completed);
         } else {
-            self.events.add_in_order(Lane::Complete, completed, Event::Complete { slot });
+            self.events.add_in_order(Lane::Complete, completed, Event::of(What::Complete, slot));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Writes: acknowledged from the buffer, merged where they are smaller than a unit, then flushed.
 
 use crate::engine::{Engine, WarmUp};
-use crate::event::{Event, Lane};
+use crate::event::{Event, Lane, What};
 use crate::ftl::UNMAPPED;
 use crate::host::Class;
 use crate::merge::Partial;
@@ -73,7 +73,7 @@ impl Engine<'_> {
             0,
         ];
         self.outcome.went(s.class, stages);
-        self.events.add_in_order(Lane::Complete, acknowledged, Event::Complete { slot });
+        self.events.add_in_order(Lane::Complete, acknowledged, Event::of(What::Complete, slot));
         if self.warm_up.is_some() {
             self.warm_up_writes(at);
         }
@@ -105,7 +105,7 @@ impl Engine<'_> {
         while let Some((lpn, stream, whole)) = self.merger.start(self.geometry.unit_bytes) {
             let ppn = self.mapping.lookup(lpn);
             let read = if whole || ppn == UNMAPPED { 0 } else { self.nand.merge_read_time(self.nand.place(ppn)) };
-            let merged = Event::Merged { lpn, stream };
+            let merged = Event::merged(lpn, stream);
             self.events.add_in_order(Lane::Merged, at + read + self.merger.overhead, merged);
         }
     }
@@ -136,7 +136,7 @@ impl Engine<'_> {
             self.buffer.release(forgotten * self.geometry.unit_bytes);
             (first..end).for_each(|lpn| _ = self.mapping.trim(lpn));
         }
-        self.events.add_in_order(Lane::Complete, acknowledged, Event::Complete { slot });
+        self.events.add_in_order(Lane::Complete, acknowledged, Event::of(What::Complete, slot));
     }
 
     /// Room a write takes in the buffer: the units it touches, whole.

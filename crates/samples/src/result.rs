@@ -87,9 +87,9 @@ pub struct Series {
 pub struct ClassTimes {
     /// What the requests were for the drive, such as `mapped read` or `read-ahead hit`.
     pub class: String,
-    /// Requests of the class in the measured window.
+    /// Requests of the class that were followed: a fixed share of those in the measured window.
     pub ios: u64,
-    /// Stages in the order of the path; their means add up to the mean latency of the class.
+    /// Stages in the order of the path; their means add up to the mean latency of those requests.
     pub stages: Vec<StageTime>,
 }
 

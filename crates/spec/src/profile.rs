@@ -679,6 +679,10 @@ impl DriveProfile {
             let reason = format!("a program unit holds whole indirection units of {iu}");
             return refuse("nand.program_unit", p.nand.program_unit.value.exact(), reason, "use 256KiB".into());
         }
+        if p.nand.program_unit.value > Bytes::mib(4) {
+            let reason = "a one-shot program is at most some hundred KiB".to_string();
+            return refuse("nand.program_unit", p.nand.program_unit.value.exact(), reason, "use at most 4MiB".into());
+        }
         if p.write.buffer.value.0 < 4 * p.nand.program_unit.value.0 {
             let needed = Bytes(4 * p.nand.program_unit.value.0);
             return refuse(
