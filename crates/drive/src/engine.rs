@@ -149,7 +149,7 @@ impl<'a> Engine<'a> {
             events: EventQueue::default(),
             host: Host::new(host, job),
             holdoff,
-            link: Link::new(&parameters.link, host),
+            link: Link::new(&parameters.link, host, job.numjobs),
             controller: Controller::new(&parameters.controller, job.numjobs),
             buffer: WriteBuffer::new(parameters),
             flusher: Flusher::new(parameters, &geometry),

@@ -37,6 +37,7 @@ pub(crate) struct Slot {
 pub(crate) enum Class {
     MappedRead,
     ReadAhead,
+    LostReadAhead,
     UnmappedRead,
     Write,
     MergedWrite,

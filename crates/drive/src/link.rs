@@ -25,8 +25,8 @@ struct Way {
 }
 
 impl Way {
-    fn new(ports: u32, rate: f64, each: Option<&Sourced<Nanos>>) -> Self {
-        let each = each.map_or(0, |time| ps(time.value));
+    fn new(ports: u32, rate: f64, each: Option<&Sourced<Nanos>>, slowdown: f64) -> Self {
+        let each = each.map_or(0, |time| (ps(time.value) as f64 * slowdown) as Ps);
         Way { ports: vec![Server::default(); ports as usize], each, byte: PerByte::of(BytesPerSecond(rate)) }
     }
 
@@ -39,13 +39,14 @@ impl Way {
 }
 
 impl Link {
-    pub(crate) fn new(p: &LinkModel, host: &HostProfile) -> Self {
+    pub(crate) fn new(p: &LinkModel, host: &HostProfile, jobs: u32) -> Self {
         let link = p.port_rate().0;
         let both = host.hop_read_rate.as_ref().map_or(link, |hop| 1.0 / (1.0 / link + 1.0 / hop.value.0));
-        let slower = host.hop_write_rate.as_ref().map_or(link, |hop| hop.value.0.min(link));
+        let slowdown = host.hop_write_slowdown.as_ref().map_or(1.0, |s| 1.0 + s.value * doublings_beyond(jobs));
+        let slower = host.hop_write_rate.as_ref().map_or(link, |hop| (hop.value.0 / slowdown).min(link));
         Link {
-            to_drive: Way::new(p.ports.value, slower, host.shared_write_time.as_ref()),
-            to_host: Way::new(p.ports.value, both, host.shared_read_time.as_ref()),
+            to_drive: Way::new(p.ports.value, slower, host.shared_write_time.as_ref(), slowdown),
+            to_host: Way::new(p.ports.value, both, host.shared_read_time.as_ref(), 1.0),
             slack: PerByte::of(BytesPerSecond(1.0 / (1.0 / slower - 1.0 / link).max(1e-18))),
         }
     }
@@ -69,4 +70,14 @@ impl Link {
     pub(crate) fn deliver(&mut self, queue: u32, at: Ps, bytes: u32) -> Ps {
         self.to_host.carry(queue, at, bytes)
     }
+}
+
+/// Jobs up to which a host's write path keeps its speed, see [`HostProfile::hop_write_slowdown`].
+const JOBS_AT_FULL_SPEED: u32 = 8;
+
+/// Doublings of jobs beyond eight, in between by a straight line.
+fn doublings_beyond(jobs: u32) -> f64 {
+    let times = f64::from(jobs.max(JOBS_AT_FULL_SPEED)) / f64::from(JOBS_AT_FULL_SPEED);
+    let whole = (times as u32).ilog2();
+    f64::from(whole) + times / f64::from(1u32 << whole) - 1.0
 }

@@ -21,6 +21,9 @@ const BUFFERS_MEASURED: u64 = 3;
 /// A fill of more buffers than this is simulated I/O by I/O for so long and written in bulk after.
 const BUFFERS_OF_A_FILL: u64 = 8;
 
+/// Spares of random writes after which write amplification no longer moves.
+const AGING_SPARES: u64 = 6;
+
 /// What the model does beyond reads and writes of one size in a closed loop.
 const SUPPORTED: [Feature; 8] = [
     Feature::Trim,
@@ -41,8 +44,6 @@ pub struct ModelledDrive {
     geometry: Geometry,
     mapping: Ftl,
     counters: Counters,
-    /// Whether the spare has been brought to `initial_free_share` since the purge.
-    aged: bool,
 }
 
 impl ModelledDrive {
@@ -87,7 +88,7 @@ impl ModelledDrive {
             logical_block: Bytes(512),
         };
         let mapping = purged(&profile, &geometry);
-        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default(), aged: false }
+        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default() }
     }
 
     /// The profile it follows.
@@ -196,25 +197,29 @@ impl ModelledDrive {
         result.write.ios += bytes / job.bs.0;
     }
 
-    /// Uses up the spare that the profile says is not free when work begins, by random writes of whole
-    /// units.
-    fn age(&mut self, seed: u64) {
-        self.aged = true;
-        let share = self.profile.parameters.mapping.initial_free_share.value;
-        let spare = self.mapping.layout().physical_units() - u64::from(self.geometry.user_units);
-        let free = (spare as f64 * share) as u64;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, "initial-free-share", 0));
-        let mut units = vec![0; self.geometry.program_units as usize];
+    /// Leaves as much of the spare free as the profile says that a fill of such transfers does. Dead
+    /// superblocks are erased; if less than all of the spare is to be free, random writes of whole units
+    /// bring the drive to its steady state, and collection without a load frees that much again.
+    fn age(&mut self, bs: Bytes, seed: u64) {
+        self.mapping.erase_dead();
+        let m = &self.profile.parameters.mapping;
+        let below = bs < m.indirection_unit.value;
+        let share = if below { m.sub_unit_free_share.value } else { m.initial_free_share.value };
+        if share >= 1.0 {
+            return;
+        }
+        let (layout, policy) = (*self.mapping.layout(), *self.mapping.policy());
+        let held = layout.held_units(&policy);
+        let spare = layout.physical_units() - held - u64::from(layout.user_units);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, "aging", 0));
+        let mut units = vec![0; layout.program_units as usize];
         let mut collected = Collected::default();
-        // Once collection keeps the pool level it falls no further, so the loop is bounded as well.
-        for _ in 0..spare / u64::from(self.geometry.program_units) {
-            if self.mapping.free_units() <= free {
-                break;
-            }
-            units.fill_with(|| (((rng.next_u64() >> 32) * u64::from(self.geometry.user_units)) >> 32) as u32);
+        for _ in 0..AGING_SPARES * spare / u64::from(layout.program_units) {
+            units.fill_with(|| (((rng.next_u64() >> 32) * u64::from(layout.user_units)) >> 32) as u32);
             collected.clear();
             self.mapping.write_program(0, &units, &mut collected);
         }
+        self.mapping.collect_until_erased(held + (spare as f64 * share) as u64);
     }
 
     fn health_now(&self) -> HealthLog {
@@ -241,7 +246,6 @@ impl Target for ModelledDrive {
     fn purge(&mut self) -> Result<Purge, TargetError> {
         self.mapping = purged(&self.profile, &self.geometry);
         self.counters = Counters::default();
-        self.aged = false;
         Ok(Purge::Purged)
     }
 
@@ -253,9 +257,6 @@ impl Target for ModelledDrive {
         scaled.validate(self.identity.logical_block, Bytes(self.geometry.user_bytes()))?;
         let before = self.health_now();
         let fill = self.is_fill(&scaled);
-        if !fill && !self.aged && self.profile.parameters.mapping.initial_free_share.value < 1.0 {
-            self.age(job.seed);
-        }
         let goal = if fill {
             Goal::Amount { bytes: BUFFERS_OF_A_FILL * self.profile.parameters.write.buffer.value.0 }
         } else {
@@ -309,6 +310,7 @@ impl Target for ModelledDrive {
         };
         if fill && stop != Stop::Observer {
             self.finish_fill(&scaled, &mut result);
+            self.age(job.bs, job.seed);
         }
         result.health = Some(self.health_now().since(&before));
         Ok(result)
@@ -360,6 +362,7 @@ fn purged(profile: &DriveProfile, geometry: &Geometry) -> Ftl {
         host_streams: m.handles.value,
         separate_collected: m.isolation.value == Isolation::Persistent,
         eager_valid_share: m.eager_valid_share.value,
+        collect_from_share: m.collect_from_share.value,
         seed: 0,
     };
     Ftl::new(geometry.layout(), policy).unwrap_or_else(|e| unreachable!("the profile was checked: {e}"))

@@ -185,6 +185,11 @@ impl Nand {
         at + around
     }
 
+    /// Mean time of a page read.
+    pub(crate) fn page_time_mean(&self) -> Ps {
+        self.page_times.iter().sum::<Ps>() / PAGE_TYPES as u64
+    }
+
     /// The time that reading a unit for a merge takes, without waiting for the die or its channel.
     #[inline]
     pub(crate) fn merge_read_time(&self, place: Place) -> Ps {

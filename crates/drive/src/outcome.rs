@@ -19,9 +19,10 @@ const READ_STAGES: [&str; STAGES] = ["submit", "controller", "die wait", "flash"
 const DRAM_STAGES: [&str; STAGES] = ["submit", "controller", "", "", "read-ahead", "link and overhead"];
 /// Stages of a write.
 const WRITE_STAGES: [&str; STAGES] = ["submit", "controller", "link", "buffer wait", "acknowledge", ""];
-const CLASSES: [(Class, &str, [&str; STAGES]); 6] = [
+const CLASSES: [(Class, &str, [&str; STAGES]); 7] = [
     (Class::MappedRead, "mapped read", READ_STAGES),
     (Class::ReadAhead, "read-ahead hit", DRAM_STAGES),
+    (Class::LostReadAhead, "read whose window was lost", DRAM_STAGES),
     (Class::UnmappedRead, "deallocated read", DRAM_STAGES),
     (Class::Write, "write", WRITE_STAGES),
     (Class::MergedWrite, "write below the indirection unit", WRITE_STAGES),

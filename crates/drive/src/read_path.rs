@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::event::{Event, Lane, What};
 use crate::ftl::UNMAPPED;
 use crate::host::Class;
+use crate::read_ahead::Served;
 use crate::time::Ps;
 
 impl Engine<'_> {
@@ -12,10 +13,13 @@ impl Engine<'_> {
     pub(crate) fn read(&mut self, slot: u32, at: Ps) {
         let s = &self.host.slots[slot as usize];
         let (offset, length) = (s.offset, s.length);
-        if self.read_ahead.continues(offset, u64::from(length)) {
-            let ready = self.read_ahead.serve(at, u64::from(length));
-            self.serve_from_dram(slot, Class::ReadAhead, ready);
-            return;
+        match self.read_ahead.read(at, offset, u64::from(length)) {
+            Served::No => {}
+            Served::Hit(ready) => return self.serve_from_dram(slot, Class::ReadAhead, ready),
+            Served::Missed(ready) => {
+                let ready = ready.max(at + self.nand.page_time_mean());
+                return self.serve_from_dram(slot, Class::LostReadAhead, ready);
+            }
         }
         let shift = self.geometry.unit_shift;
         let (first, last) = ((offset >> shift) as u32, ((offset + u64::from(length) - 1) >> shift) as u32);
@@ -114,7 +118,7 @@ impl Engine<'_> {
         let mut completed = at_host + self.host.jobs_delay;
         // Where nothing but reads runs, completions come in the order of the link and need no event.
         let mut known = self.reads_only;
-        if s.class == Class::MappedRead {
+        if matches!(s.class, Class::MappedRead | Class::LostReadAhead) {
             completed += self.controller.read_overhead;
             if let Some(holdoff) = &self.holdoff {
                 let s = &self.host.slots[slot as usize];

@@ -33,6 +33,10 @@ pub struct HostProfile {
     /// first; absent means that there is none.
     #[serde(default)]
     pub hop_read_rate: Option<Sourced<BytesPerSecond>>,
+    /// Share by which the second hop and the shared write time slow down for each doubling of jobs beyond
+    /// eight: empirical, from published writes of many threads; absent means that they don't.
+    #[serde(default)]
+    pub hop_write_slowdown: Option<Sourced<f64>>,
     /// Rate of a second hop of write data, which flows through both at once; absent means that there is
     /// none.
     #[serde(default)]
@@ -104,6 +108,8 @@ impl HostProfile {
         rows.extend(self.shared_write_time.as_ref().map(|p| p.row(&name("shared_write_time"), shared)));
         let read = "added to the link time of each byte";
         rows.extend(self.hop_read_rate.as_ref().map(|p| p.row(&name("hop_read_rate"), read)));
+        let slower = "write times, by doublings of jobs beyond eight; empirical";
+        rows.extend(self.hop_write_slowdown.as_ref().map(|p| p.row(&name("hop_write_slowdown"), slower)));
         let write = "ceiling of all jobs together, beside the link";
         rows.extend(self.hop_write_rate.as_ref().map(|p| p.row(&name("hop_write_rate"), write)));
         rows

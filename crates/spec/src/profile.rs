@@ -392,8 +392,13 @@ pub struct MergeModel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadAheadModel {
-    /// Sequential streams the detector can follow; 0 means no read-ahead.
+    /// Sequential streams that are read ahead of at once, each a window; 0 means no read-ahead.
     pub streams: Sourced<u32>,
+    /// What is read ahead of one stream. There is room for one: a window that another stream's replaces
+    /// before its own stream comes back was read for nothing.
+    pub window: Sourced<Bytes>,
+    /// Rate at which a window comes out of flash.
+    pub window_rate: Sourced<BytesPerSecond>,
     /// Fixed time of a hit besides command service and link; pure delay.
     pub hit_time: Sourced<Nanos>,
     /// Rate at which one command's data is handed over from DRAM, besides the link; pure delay.
@@ -419,9 +424,14 @@ pub struct MappingModel {
     /// A superblock whose valid share is at most this is collected although free ones are left; 0 means
     /// that collection waits until the free pool is used up.
     pub eager_valid_share: Sourced<f64>,
-    /// Share of the spare that is free and erased when the first job after the fills begins; the rest
-    /// was used up by random writes. 1 is what two whole fills leave behind.
+    /// Share of the spare from which on collection runs at a part of its pace: none at this much erased
+    /// space, all of it at the reserve; 0 means that it waits for the reserve.
+    pub collect_from_share: Sourced<f64>,
+    /// Share of the spare that is free and erased after a sequential fill of whole indirection units; the
+    /// rest holds stale units, spread as random writes leave them. 1 is what a whole fill leaves behind.
     pub initial_free_share: Sourced<f64>,
+    /// The same after a fill with transfers below the indirection unit.
+    pub sub_unit_free_share: Sourced<f64>,
     /// Reclaim unit handles of flexible data placement; 1 means that the drive has none.
     pub handles: Sourced<u32>,
     /// Where their collected data goes.
@@ -506,6 +516,8 @@ impl DriveProfile {
             p.merge.acknowledge_extra.row("merge.acknowledge_extra", "latency of a write below the indirection unit"),
             p.merge.coalesce.row("merge.coalesce", "sequential writes below the indirection unit"),
             p.read_ahead.streams.row("read_ahead.streams", "how many sequential streams are served from DRAM"),
+            p.read_ahead.window.row("read_ahead.window", "interleaved streams: windows read for nothing"),
+            p.read_ahead.window_rate.row("read_ahead.window_rate", "server: interleaved streams"),
             p.read_ahead.hit_time.row("read_ahead.hit_time", "latency of a sequential read"),
             p.read_ahead.hit_rate.row("read_ahead.hit_rate", "latency of a sequential read, by size"),
             p.read_ahead.rate.row("read_ahead.rate", "server: sequential read ceiling"),
@@ -515,7 +527,9 @@ impl DriveProfile {
             p.mapping.victims.row("mapping.victims", "write amplification under uneven writes"),
             p.mapping.victim_choices.row("mapping.victim_choices", "write amplification, with victims by choices"),
             p.mapping.eager_valid_share.row("mapping.eager_valid_share", "collection while free space is left"),
-            p.mapping.initial_free_share.row("mapping.initial_free_share", "free pool at the first job after fills"),
+            p.mapping.collect_from_share.row("mapping.collect_from_share", "collection while free space is left"),
+            p.mapping.initial_free_share.row("mapping.initial_free_share", "free pool after a fill"),
+            p.mapping.sub_unit_free_share.row("mapping.sub_unit_free_share", "free pool after a fill below the unit"),
             p.mapping.handles.row("mapping.handles", "streams that FDP placement keeps apart"),
             p.mapping.isolation.row("mapping.isolation", "streams of collected data"),
             p.nand.dies.row("nand.dies", "parallel reads and programs"),
@@ -568,6 +582,7 @@ impl DriveProfile {
             ("link", p.link.port_rate()),
             ("write.acknowledge_rate", p.write.acknowledge_rate.value),
             ("read_ahead.hit_rate", p.read_ahead.hit_rate.value),
+            ("read_ahead.window_rate", p.read_ahead.window_rate.value),
             ("read_ahead.rate", p.read_ahead.rate.value),
             ("nand.channel_rate", p.nand.channel_rate.value),
         ] {
@@ -622,7 +637,9 @@ impl DriveProfile {
             ("capacity.unusable_share", p.capacity.unusable_share.value, 0.0..=0.5, "a share of the raw space"),
             ("link.payload_share", p.link.payload_share.value, 0.5..=1.0, "a share of the raw rate"),
             ("mapping.eager_valid_share", p.mapping.eager_valid_share.value, 0.0..=0.9, "a share of a superblock"),
+            ("mapping.collect_from_share", p.mapping.collect_from_share.value, 0.0..=1.0, "a share of the spare"),
             ("mapping.initial_free_share", p.mapping.initial_free_share.value, 0.0..=1.0, "a share of the spare"),
+            ("mapping.sub_unit_free_share", p.mapping.sub_unit_free_share.value, 0.0..=1.0, "a share of the spare"),
             ("queue_pair.holdoff_next", q.map_or(0.0, |q| q.holdoff_next.value), 0.0..=1.0, "a share of the hold"),
             ("queue_pair.holdoff_half", half, 0.1..=4096.0, "a number of commands"),
         ] {

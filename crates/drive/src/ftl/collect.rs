@@ -44,7 +44,7 @@ impl Ftl {
             self.owed = 0;
             return;
         }
-        self.owed += i64::from(units) * i64::from(self.layout.superblock_units);
+        self.owed += self.paced(units) * i64::from(self.layout.superblock_units);
         while self.owed > 0 {
             let Some(gain) = self.victim_gain() else {
                 self.owed = 0;
@@ -61,6 +61,15 @@ impl Ftl {
         }
     }
 
+    /// Collects until `units` are erased, or nothing is gained any more, as a drive does when it has time.
+    pub fn collect_until_erased(&mut self, units: u64) {
+        let mut out = Collected::default();
+        while self.erased < units && self.victim_gain().is_some() {
+            self.scan(1, &mut out);
+            out.clear();
+        }
+    }
+
     /// Empties victims until the host may open a superblock: two are free.
     pub(super) fn collect_for_two(&mut self, out: &mut Collected) {
         while self.superblocks.free().len() < 2 {
@@ -70,10 +79,30 @@ impl Ftl {
         }
     }
 
-    /// Whether erased space is below its level or a superblock is to be collected early.
+    /// Units to give back for `units` written: as many where only the held space is left, fewer the more
+    /// there is. A superblock that is collected early goes at full pace.
+    #[inline]
+    fn paced(&self, units: u32) -> i64 {
+        if self.erased <= self.level || self.erased >= self.soft_level {
+            return i64::from(units);
+        }
+        let missing = u64::from(units) * (self.soft_level - self.erased);
+        missing.div_ceil(self.soft_level - self.level) as i64
+    }
+
+    /// Whether erased space is below the level at which collection begins or a superblock is to be collected early.
     #[inline]
     fn due(&self) -> bool {
-        self.erased < self.level || (self.eager_valid.is_some() && (self.victim.is_some() || self.early().is_some()))
+        self.erased < self.level
+            || (self.erased < self.soft_level && (self.victim.is_some() || self.worth_it()))
+            || (self.eager_valid.is_some() && (self.victim.is_some() || self.early().is_some()))
+    }
+
+    /// Whether a superblock is emptier than the drive is on average, so that collecting it before it must
+    /// be is no waste.
+    #[inline]
+    fn worth_it(&self) -> bool {
+        self.superblocks.emptiest_valid() <= self.average_valid
     }
 
     /// A superblock that is to be collected early: the emptiest, but none that a stream is emptying right
@@ -92,7 +121,7 @@ impl Ftl {
     }
 
     fn choose_victim(&mut self) {
-        let superblock = if self.erased < self.level {
+        let superblock = if self.erased < self.soft_level {
             self.superblocks.choose(self.policy.victims)
         } else {
             self.early().or_else(|| self.superblocks.choose(self.policy.victims))

@@ -45,11 +45,11 @@ impl Ftl {
     /// last of them can make collection due.
     fn programs_uncollected(&self, stream: u32, units: u32) -> u32 {
         let program = self.layout.program_units;
-        if self.eager_valid.is_some() || self.erased <= self.level {
+        if self.eager_valid.is_some() || self.erased <= self.soft_level {
             return 1;
         }
         let programs = (self.frontiers.left[stream as usize] / program).min(units.div_ceil(program));
-        let level_lasts = (self.erased - self.level) / u64::from(program) + 1;
+        let level_lasts = (self.erased - self.soft_level) / u64::from(program) + 1;
         level_lasts.min(u64::from(programs)) as u32
     }
 

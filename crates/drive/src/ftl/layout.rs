@@ -29,6 +29,10 @@ pub struct Policy {
     /// A closed superblock with at most this share of valid units is collected although the free pool
     /// is not used up; 0 for never. Below 1.
     pub eager_valid_share: f64,
+    /// Share of the effective spare from which on collection runs at a part of its full pace: none at this
+    /// much erased space, all of it where only the reserve is left. 0 for full pace at the reserve and none
+    /// before. At most 1.
+    pub collect_from_share: f64,
     /// Seed of the victims that are drawn at random.
     pub seed: u64,
 }
@@ -36,7 +40,14 @@ pub struct Policy {
 impl Policy {
     /// One host stream, one for collected data, nothing collected before the free pool is used up.
     pub fn new(victims: Victims) -> Self {
-        Policy { victims, host_streams: 1, separate_collected: false, eager_valid_share: 0.0, seed: 0 }
+        Policy {
+            victims,
+            host_streams: 1,
+            separate_collected: false,
+            eager_valid_share: 0.0,
+            collect_from_share: 0.0,
+            seed: 0,
+        }
     }
 
     /// Superblocks that can be open at once.
@@ -125,6 +136,12 @@ pub enum LayoutError {
         /// The most user units that work.
         user_units_max: u64,
     },
+    /// Collection would begin with more erased space than there is.
+    #[error("collection from {percent} % of the spare on\n  use 0 to 100 %")]
+    CollectFrom {
+        /// The share asked for.
+        percent: i64,
+    },
     /// The valid share below which superblocks are collected early would take full ones.
     #[error("an eager valid share of {percent} % would collect superblocks that gain nothing\n  use 0 to 99 %")]
     EagerShare {
@@ -147,6 +164,12 @@ impl Layout {
     pub fn held_units(&self, policy: &Policy) -> u64 {
         let halves = u64::from(self.reserve) * 2 + u64::from(policy.frontiers());
         halves * u64::from(self.superblock_units) / 2
+    }
+
+    /// Erased units below which collection begins.
+    pub(super) fn soft_level(&self, policy: &Policy) -> u64 {
+        let spare = self.physical_units() - self.held_units(policy) - u64::from(self.user_units);
+        self.held_units(policy) + (spare as f64 * policy.collect_from_share) as u64
     }
 
     /// Spare that lowers write amplification, as a share of the units that hold it: what is left
@@ -186,6 +209,10 @@ impl Layout {
         let share = policy.eager_valid_share;
         if !(0.0..1.0).contains(&share) {
             return Err(LayoutError::EagerShare { percent: (share * 100.0) as i64 });
+        }
+        let from = policy.collect_from_share;
+        if !(0.0..=1.0).contains(&from) {
+            return Err(LayoutError::CollectFrom { percent: (from * 100.0) as i64 });
         }
         self.check_space(policy)
     }

@@ -120,6 +120,10 @@ pub struct Ftl {
     erased: u64,
     /// What `erased` is kept at.
     level: u64,
+    /// Erased space below which collection runs at a part of its pace, at least `level`.
+    soft_level: u64,
+    /// Valid units of a superblock when the spare is spread evenly.
+    average_valid: u32,
     /// What collection owes the host, in units times units of a superblock.
     owed: i64,
     /// Valid units up to which a superblock is collected early.
@@ -154,6 +158,8 @@ impl Ftl {
             victim: None,
             erased: layout.physical_units(),
             level: layout.held_units(&policy),
+            soft_level: layout.soft_level(&policy),
+            average_valid: (f64::from(layout.superblock_units) * (1.0 - layout.effective_spare(&policy))) as u32,
             owed: 0,
             eager_valid: (eager > 0.0)
                 .then(|| ((eager * f64::from(layout.superblock_units)) as u32).min(layout.superblock_units - 1)),
@@ -251,6 +257,20 @@ impl Ftl {
         let whole = |superblock: &u32| self.superblocks.closed(*superblock) && self.superblocks.valid(*superblock) == 0;
         let dead = (0..self.superblocks.count()).filter(whole).count() + self.superblocks.free().len();
         dead as u64 * u64::from(self.layout.superblock_units) + self.open_rest()
+    }
+
+    /// Erases every closed superblock that holds nothing valid, as a drive does when it has time. Returns
+    /// how many.
+    pub fn erase_dead(&mut self) -> u32 {
+        let mut erased = 0;
+        while let Some(dead) = self.superblocks.emptiest().filter(|s| self.superblocks.valid(*s) == 0) {
+            self.superblocks.take(dead);
+            self.superblocks.erase(dead);
+            self.erased += u64::from(self.layout.superblock_units);
+            self.erases += 1;
+            erased += 1;
+        }
+        erased
     }
 
     /// What is left of the open superblocks.

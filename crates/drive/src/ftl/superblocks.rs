@@ -161,6 +161,12 @@ impl Superblocks {
         Some(first as u32 + within as u32)
     }
 
+    /// Valid units of the closed superblock with the fewest; more than any has if none is closed.
+    #[inline]
+    pub(super) fn emptiest_valid(&self) -> u32 {
+        lowest_of(&self.lowest)
+    }
+
     /// The same among those with at most `valid_max` valid units; of `spared` only the empty ones.
     pub(super) fn emptiest_but(&self, spared: &[u32], valid_max: u32) -> Option<u32> {
         let emptiest = self.emptiest().filter(|s| self.valid(*s) <= valid_max)?;

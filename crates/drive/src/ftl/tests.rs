@@ -25,11 +25,12 @@ fn any_drive() -> impl Strategy<Value = (Layout, Policy)> {
         Just(Victims::AgeAware),
     ];
     let share = prop_oneof![3 => Just(0.0), 2 => 0.0..0.999];
-    let policy = (victims, 1..=STREAMS_MAX, any::<bool>(), share, any::<u64>());
+    let from = prop_oneof![3 => Just(0.0), 2 => 0.0..=1.0];
+    let policy = (victims, 1..=STREAMS_MAX, any::<bool>(), (share, from), any::<u64>());
     let sizes = (1u32..20, 1u32..30, 0u32..4, 1u32..150, 0u32..3);
     (policy, sizes).prop_map(|(p, (program_units, programs, more_reserve, data, more_spare))| {
-        let (victims, host_streams, separate_collected, eager_valid_share, seed) = p;
-        let policy = Policy { victims, host_streams, separate_collected, eager_valid_share, seed };
+        let (victims, host_streams, separate_collected, (eager_valid_share, collect_from_share), seed) = p;
+        let policy = Policy { victims, host_streams, separate_collected, eager_valid_share, collect_from_share, seed };
         let superblock_units = (program_units * programs).max(2 * program_units);
         let reserve = policy.frontiers() + 2 + more_reserve;
         let unfilled = Layout { user_units: 1, superblock_units, superblocks: 1 << 10, program_units, reserve };
