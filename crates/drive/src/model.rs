@@ -202,6 +202,7 @@ impl ModelledDrive {
     /// bring the drive to its steady state, and collection without a load frees that much again.
     fn age(&mut self, bs: Bytes, seed: u64) {
         self.mapping.erase_dead();
+        self.mapping.collect_early();
         let m = &self.profile.parameters.mapping;
         let below = bs < m.indirection_unit.value;
         let share = if below { m.sub_unit_free_share.value } else { m.initial_free_share.value };

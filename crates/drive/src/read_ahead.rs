@@ -65,12 +65,13 @@ impl ReadAhead {
     /// A read of `bytes` at `offset`, decoded at `at`.
     #[inline]
     pub(crate) fn read(&mut self, at: Ps, offset: u64, bytes: u64) -> Served {
-        if !self.detector.continues(offset, bytes) {
+        let alone = self.window_of == offset || bytes >= self.window;
+        let follows = self.detector.continues(offset, bytes);
+        self.window_of = if self.ahead_max > 0 { offset + bytes } else { u64::MAX };
+        if !follows {
             return Served::No;
         }
         self.requests += 1;
-        let alone = self.window_of == offset || bytes >= self.window;
-        self.window_of = offset + bytes;
         if alone {
             return Served::Hit(self.server.serve(at, self.rate.time(bytes)) + self.hit_time + self.hit.time(bytes));
         }

@@ -120,7 +120,7 @@ fn random_reads_on_dies_follow_queueing_theory() {
     p.parameters.controller.read_overhead.value = Nanos(0);
     let (dies, t_read) = (f64::from(p.parameters.nand.dies.value), p.parameters.nand.read_time.value.as_secs_f64());
     let mut fast = host();
-    (fast.submit_time.value, fast.resubmit_gap.value) = (Nanos(0), Nanos(0));
+    (fast.submit_time.value, fast.resubmit_gap.value, fast.jobs_delay) = (Nanos(0), Nanos(0), None);
     let mut d = ModelledDrive::new(p, hosts(fast), None);
     fill(&mut d);
     for (iodepth, numjobs) in [(1, 8), (8, 8), (32, 8), (64, 16)] {

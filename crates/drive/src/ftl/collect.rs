@@ -70,6 +70,18 @@ impl Ftl {
         }
     }
 
+    /// Collects every superblock that is to be collected early, as a drive does when it has time.
+    pub fn collect_early(&mut self) {
+        let mut out = Collected::default();
+        while self.eager_valid.is_some() && (self.victim.is_some() || self.early().is_some()) {
+            if self.victim_gain().is_none() {
+                return;
+            }
+            self.scan(1, &mut out);
+            out.clear();
+        }
+    }
+
     /// Empties victims until the host may open a superblock: two are free.
     pub(super) fn collect_for_two(&mut self, out: &mut Collected) {
         while self.superblocks.free().len() < 2 {
