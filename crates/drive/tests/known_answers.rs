@@ -117,6 +117,7 @@ fn random_reads_on_dies_follow_queueing_theory() {
     p.parameters.nand.channel_rate.value = BytesPerSecond(9e11);
     (p.parameters.link.generation.value, p.parameters.link.lanes.value) = (6, 16);
     p.parameters.controller.command_time.value = Nanos(1);
+    p.parameters.queue_pair = None;
     p.parameters.controller.read_overhead.value = Nanos(0);
     let (dies, t_read) = (f64::from(p.parameters.nand.dies.value), p.parameters.nand.read_time.value.as_secs_f64());
     let mut fast = host();
