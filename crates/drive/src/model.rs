@@ -220,19 +220,20 @@ impl ModelledDrive {
     }
 
     /// Writes what a simulated start of a fill has left, and adds its time and bytes to the result.
-    fn finish_fill(&mut self, job: &Job, result: &mut JobResult) {
+    /// `written` bytes were mapped already, all but some from the start of the region on.
+    fn finish_fill(&mut self, job: &Job, written: u64, result: &mut JobResult) {
         let unit = self.geometry.unit_bytes;
         let amount = job.amount.map_or(0, |a| a.0);
-        // Of what was counted, as much as is outstanding may have been under way when writes began to be
-        // mapped, and lie elsewhere.
-        let certain = result.write.bytes.0.saturating_sub(job.outstanding() * job.bs.0);
+        // Of that, as much as is outstanding may have been under way when writes began to be mapped, and
+        // lie elsewhere.
+        let certain = written.saturating_sub(job.outstanding() * job.bs.0);
         let start = (job.region.offset.0 + certain) / unit;
         let end = (job.region.offset.0 + amount).div_ceil(unit).min(u64::from(self.geometry.user_units));
         let stream = u32::from(job.placement_of(0).unwrap_or(0));
         let filled = self.mapping.fill_sequential(start as u32, end as u32, stream);
         let bytes = amount.saturating_sub(result.write.bytes.0);
         let programmed = (filled.host_programs + filled.moved_programs) * self.geometry.program_bytes();
-        self.counters.host_written += bytes;
+        self.counters.host_written += amount.saturating_sub(written);
         self.counters.media_written += programmed;
         let rate = result.bandwidth().unwrap_or(self.program_rate());
         result.elapsed += rate.time_for(Bytes(bytes)).max(self.program_rate().time_for(Bytes(programmed)));
@@ -310,6 +311,7 @@ impl Target for ModelledDrive {
         let scaled = self.scaled_job(job);
         scaled.validate(self.identity.logical_block, Bytes(self.geometry.user_bytes()))?;
         let before = self.health_now();
+        let written_before = self.counters.host_written;
         let fill = self.is_fill(&scaled);
         let goal = if fill {
             Goal::Amount { bytes: BUFFERS_OF_A_FILL * self.profile.parameters.write.buffer.value.0 }
@@ -363,7 +365,7 @@ impl Target for ModelledDrive {
             interval_share,
         };
         if fill && stop != Stop::Observer {
-            self.finish_fill(&scaled, &mut result);
+            self.finish_fill(&scaled, self.counters.host_written - written_before, &mut result);
             self.age(job.bs, job.seed);
         }
         result.health = Some(self.health_now().since(&before));

@@ -61,7 +61,7 @@ impl Engine<'_> {
             self.counters.host_written += u64::from(length);
         }
         let apart = merges && !self.merger.continues(offset, u64::from(length));
-        let acknowledged = at + self.buffer.acknowledge(length, self.link.slack(length), apart) + self.host.jobs_delay;
+        let acknowledged = at + self.buffer.acknowledge(length, self.link.slack(length), apart);
         let s = &mut self.host.slots[slot as usize];
         s.class = if merges { Class::MergedWrite } else { Class::Write };
         let stages = [
@@ -131,7 +131,7 @@ impl Engine<'_> {
         let first = s.offset.div_ceil(self.geometry.unit_bytes) as u32;
         let end = ((s.offset + u64::from(s.length)) >> shift) as u32;
         s.class = Class::Trim;
-        let acknowledged = at + self.buffer.acknowledge(0, 0, false) + self.host.jobs_delay;
+        let acknowledged = at + self.buffer.acknowledge(0, 0, false);
         let stages = [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
         self.outcome.went(s.class, stages);
         if first < end && !self.rehearses() {

@@ -16,7 +16,7 @@ pub struct HostProfile {
     pub submit_time: Sourced<Nanos>,
     /// Time between a completion and the submission of the next I/O of that slot; outside the latency.
     pub resubmit_gap: Sourced<Nanos>,
-    /// Delay of each completion for each doubling of the number of jobs: empirical, from published reads
+    /// Delay of each read for each doubling of the number of jobs: empirical, from published reads
     /// at equal depth. Takes no capacity; inside the latency; absent means none.
     #[serde(default)]
     pub jobs_delay: Option<Sourced<Nanos>>,
@@ -100,7 +100,7 @@ impl HostProfile {
             self.submit_time.row(&name("submit_time"), "serial per job, before the queue pair"),
             self.resubmit_gap.row(&name("resubmit_gap"), "between completion and next submission of a slot"),
         ];
-        let jobs = "delay of each I/O, by doublings of the jobs; empirical";
+        let jobs = "delay of each read, by doublings of the jobs; empirical";
         rows.extend(self.jobs_delay.as_ref().map(|p| p.row(&name("jobs_delay"), jobs)));
         rows.extend(self.job_rate.as_ref().map(|p| p.row(&name("job_rate"), "ceiling of each job")));
         let shared = "server shared by all jobs, each I/O";

@@ -1,6 +1,6 @@
 //! Garbage collection: which victim, how far, and what it cost.
 
-use super::Ftl;
+use super::{Ftl, UNMAPPED};
 
 /// What collection did, as the dies have to do it. Reused from call to call, so that none allocates
 /// once it has grown.
@@ -73,6 +73,8 @@ impl Ftl {
     /// Collects every superblock that is to be collected early, as a drive does when it has time.
     pub fn collect_early(&mut self) {
         let mut out = Collected::default();
+        // Nothing is being written, so that nothing is about to be emptied that way.
+        self.lately.fill(UNMAPPED);
         while self.eager_valid.is_some() && (self.victim.is_some() || self.early().is_some()) {
             if self.victim_gain().is_none() {
                 return;
