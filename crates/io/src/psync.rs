@@ -39,15 +39,15 @@ impl Psync {
                 }
                 duty.tally.flushed(duty.clock.now_ns() - start);
             }
-            if let Some(checker) = duty.checker.as_mut().filter(|checker| checker.is_at_turn()) {
-                checker.turn();
-            }
             let Some(request) = duty.source.next() else {
                 // The window of an amount ends with its last completion.
                 let now = duty.clock.now_ns();
                 duty.tally.close(now);
                 return End::Amount;
             };
+            if let Some(checker) = duty.checker.as_mut().filter(|checker| checker.is_at_turn()) {
+                checker.turn();
+            }
             if let Some(end) = self.perform(duty, request) {
                 return end;
             }

@@ -149,6 +149,7 @@ impl Uring {
             fd: Fd(self.setup.file.as_raw_fd()),
             is_nop: self.is_nop,
             is_split: self.is_split,
+            held: None,
             end: None,
         };
         flight.fill(duty, &mut sq);
@@ -209,6 +210,8 @@ struct Flight<'a, const REGISTERED: bool, const KIND: Kind, const OPEN: bool> {
     fd: Fd,
     is_nop: bool,
     is_split: bool,
+    /// The first request of a pass that can't begin yet.
+    held: Option<Request>,
     /// Why nothing new is submitted any more.
     end: Option<End>,
 }
@@ -227,8 +230,14 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     }
 
     /// Whether the next request must wait until nothing is in flight.
-    fn must_drain(&self, duty: &mut Duty) -> bool {
+    fn must_drain(&mut self, duty: &mut Duty) -> bool {
         let Some(checker) = duty.checker.as_mut().filter(|checker| checker.is_at_turn()) else { return false };
+        // A new pass begins only if there is a request of it.
+        self.held = self.held.or_else(|| duty.source.next());
+        if self.held.is_none() {
+            self.end = Some(End::Amount);
+            return true;
+        }
         let is_idle = *self.busy == 0 && self.fresh.is_empty();
         if is_idle {
             checker.turn();
@@ -250,7 +259,8 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
             self.submit(index, &op, sq);
             return;
         }
-        let Some(request) = duty.source.next() else {
+        let held = if KIND == ANY { self.held.take() } else { None };
+        let Some(request) = held.or_else(|| duty.source.next()) else {
             self.end = Some(End::Amount);
             return;
         };
