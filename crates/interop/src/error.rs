@@ -51,18 +51,18 @@ pub enum InteropError {
         remedy: String,
     },
     /// No known trace format.
-    #[error("{file}: the format is none of {known}; it begins with `{text}`\n  name the format, or convert the file")]
+    #[error("{file}: the format is none of {known}; it begins with {text}\n  name the format, or convert the file")]
     Format {
         /// The file.
         file: String,
         /// The formats there are.
         known: String,
-        /// Where the file begins, escaped and cut.
+        /// Where the file begins, escaped, cut and in quotes, or that there is nothing.
         text: String,
     },
     /// A trace has more requests than are kept.
     #[error(
-        "{file}:{line}: there are more than {requests_max} requests\n  cut the trace, read only its first part, or raise the limit (24 B of memory a request)"
+        "{file}:{line}: there are more than {requests_max} requests\n  cut the trace, read only its first part, or raise the limit (about 50 B of memory a request)"
     )]
     TooMany {
         /// The file.

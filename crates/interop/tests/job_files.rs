@@ -60,7 +60,7 @@ fn names_come_from_name_or_the_section() {
 
 #[test]
 fn every_option_of_the_core_is_mapped() {
-    let text = "[a]\nrw=randrw\nbs=4k,8k,16k\niodepth=16\nnumjobs=2\nsize=80%\nio_size=1g\noffset=10%\nloops=3\n\
+    let text = "[a]\nrw=randrw\nbs=4k,8k,16k\niodepth=16\nnumjobs=2\nsize=80%\nio_size=1g\noffset=10%\nloops=1\n\
                 rwmixwrite=30\nruntime=2m\ntime_based\nramp_time=15\nnorandommap\nioengine=libaio\nfsync=32\nsync=1\n";
     let job = one(text);
     let expected = FioJob {
@@ -72,9 +72,9 @@ fn every_option_of_the_core_is_mapped() {
         iodepth: 16,
         numjobs: 2,
         size: Some(Extent::Percent(80)),
-        io_size: Some(Extent::Bytes(Bytes::gib(1))),
+        io_size: Some(Bytes::gib(1)),
         offset: Extent::Percent(10),
-        loops: 3,
+        loops: 1,
         rwmixread: 70,
         arrival: Arrival::Closed,
         runtime: Some(Nanos::secs(120)),
@@ -270,6 +270,8 @@ fn what_cannot_be_taken_over_is_refused_by_name() {
         ("[a]\nruntime=10min\n", "write 10m"),
         ("[a]\nsize=10x\n", "`x` is no unit of size"),
         ("[a]\nsize=110%\n", "1% to 100%"),
+        ("[a]\nio_size=50%\n", "`%` is no unit of size"),
+        ("[a]\nio_size=1m\nloops=2\n", "a.fio:3: `loops`: io_size is given too"),
         ("[a]\nbs=0\n", "a size is 0"),
         ("[a]\nbs=4k,4k,4k,4k\n", "it has 4 sizes"),
         ("[a]\niodepth=0\n", "it is 0"),

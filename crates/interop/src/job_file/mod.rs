@@ -74,7 +74,7 @@ pub struct FioJob {
     /// Part of the target that each of the jobs covers; `None` for all from `offset` on.
     pub size: Option<Extent>,
     /// Bytes that each of the jobs moves where no time ends it; `None` for its part of the target.
-    pub io_size: Option<Extent>,
+    pub io_size: Option<Bytes>,
     /// Where that part begins.
     pub offset: Extent,
     /// How many times over; 1 unless `loops` says more.
@@ -152,7 +152,7 @@ impl FioJob {
             // fio takes the share of the whole and stops at the end.
             Some(share) => whole(share.of(capacity), bs).0.min(capacity.0.saturating_sub(offset.0)),
         };
-        let each = self.io_size.map_or(Bytes(length), |size| size.of(capacity));
+        let each = self.io_size.unwrap_or(Bytes(length));
         let times = u64::from(self.loops).saturating_mul(u64::from(self.numjobs));
         Job {
             rwmixread: self.rwmixread,

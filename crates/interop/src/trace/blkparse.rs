@@ -70,12 +70,11 @@ impl Blkparse {
         };
         let number = |word: &str| word.parse::<u64>().map_err(|_| EVENT);
         let (sector, plus, sectors) = (words.next().ok_or(EVENT)?, words.next(), words.next());
-        // A write with nothing but its command is an empty one that carries a flush.
-        if sector.starts_with('[') {
-            return Ok(Entry::Skip("requests of no bytes"));
-        }
-        if plus.is_some_and(|word| word.starts_with('(')) {
-            return Ok(Entry::Skip("commands that are no read, write or discard"));
+        // Nothing but the command, or bytes in brackets: an empty write that carries a flush, or a command
+        // of its own kind. A completion without sectors still has the place of one, and -t adds a time.
+        let is_remark = |word: &str| word.starts_with(['[', '(']);
+        if is_remark(sector) || plus.is_some_and(is_remark) {
+            return Ok(Entry::Skip("requests that name no sectors"));
         }
         if plus != Some("+") {
             return Err(EVENT);
@@ -155,9 +154,13 @@ mod tests {
             ("8,0 3 0 0.000000000 0 m N cfq1A / alloced", "events other than Q, D and C"),
             ("8,0 3 1 0.000000000 697 D FN [kworker]", "flushes"),
             ("8,0 3 1 0.000000000 697 Q FF [kworker]", "flushes"),
-            ("8,0 3 1 0.000000000 697 Q FWS [kworker]", "requests of no bytes"),
+            ("8,0 3 1 0.000000000 697 Q FWS [kworker]", "requests that name no sectors"),
+            ("8,0 3 1 0.000000000 697 C FWS 0 [0]", "requests that name no sectors"),
+            ("8,0 3 1 0.000000000 697 D FWS (     100) [kworker/0:1 H]", "requests that name no sectors"),
+            ("8,0 3 1 0.000000000 697 C FWS 0 (   89800) [0]", "requests that name no sectors"),
+            ("8,0 3 1 0.000000000 697 C R (12 01 ..) [0]", "requests that name no sectors"),
             ("8,0 3 1 0.000000000 697 D N 36 (12 01 00 00) [udevd]", "commands that are no read, write or discard"),
-            ("8,0 3 1 0.000000000 697 D R 36 (12 01 00 00) [udevd]", "commands that are no read, write or discard"),
+            ("8,0 3 1 0.000000000 697 D R 36 (12 01 00 00) [udevd]", "requests that name no sectors"),
             ("CPU0 (sda):", "lines about files and totals"),
             (" Reads Queued:  1, 4KiB  Writes Queued:  2,  8KiB", "lines about files and totals"),
         ] {

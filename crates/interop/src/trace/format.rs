@@ -61,8 +61,9 @@ pub(super) fn detect<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<TraceFormat
             first = shown(&text);
         }
     }
+    let text = if first.is_empty() { "nothing but blank lines".to_owned() } else { format!("`{first}`") };
     let known = TraceFormat::ALL.map(TraceFormat::word).join(", ");
-    Err(InteropError::Format { file: lines.file().to_owned(), known, text: first })
+    Err(InteropError::Format { file: lines.file().to_owned(), known, text })
 }
 
 /// Reads the lines of one trace.

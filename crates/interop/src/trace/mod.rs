@@ -25,8 +25,8 @@ pub use format::TraceFormat;
 pub use iolog::Waits;
 pub use summary::{DirectionSummary, SizeCount, TraceSummary};
 
-/// Requests that are kept unless asked otherwise: 480 MB of memory, and half of that again to sort
-/// them. Five hours at a thousand requests a second.
+/// Requests that are kept unless asked otherwise: 480 MB of memory, and about 1 GB while they are put
+/// in order and counted. Five hours at a thousand requests a second.
 pub const REQUESTS_MAX: usize = 20_000_000;
 /// Broken lines that a result repeats; the others are counted.
 const BROKEN_SHOWN: usize = 10;
@@ -102,7 +102,7 @@ pub struct TraceOptions {
     pub waits: Waits,
     /// Lines that can't be read.
     pub broken: Broken,
-    /// Most requests that are kept, 24 B each.
+    /// Most requests that are kept, 24 B each and twice that at the end of the reading.
     pub requests_max: usize,
     /// When there are more.
     pub at_limit: AtLimit,
