@@ -25,7 +25,7 @@ pub(crate) struct Geometry {
     pub(crate) unit_shift: u32,
     /// Indirection units the host sees.
     pub(crate) user_units: u32,
-    /// Indirection units of a superblock, a multiple of `program_units`.
+    /// Indirection units of a superblock: whole rounds of programs over all dies.
     pub(crate) superblock_units: u32,
     /// Superblocks.
     pub(crate) superblocks: u32,
@@ -44,13 +44,17 @@ impl Geometry {
         let program_units = (p.nand.program_unit.value.0 / unit) as u32;
         let full_units = p.capacity.user.value.0 / unit;
         let floor = SUPERBLOCK_UNITS_MIN * u64::from(superblocks);
-        let factor = full_units.div_ceil(units_max.max(floor)).max(1);
+        let wanted = full_units.div_ceil(units_max.max(floor)).max(1);
         let usable = p.capacity.raw.value.0 as f64 * (1.0 - p.capacity.unusable_share.value);
-        let per_block = usable / unit as f64 / factor as f64 / f64::from(superblocks);
-        let superblock_units = ((per_block / f64::from(program_units)).round() as u32).max(1) * program_units;
-        // The spare share is kept exact although the superblock was rounded to whole programs.
+        let per_block = usable / unit as f64 / wanted as f64 / f64::from(superblocks);
+        // A superblock is whole rounds of programs over all dies: the next one begins on the die after
+        // the one where this ends.
+        let round = program_units * p.nand.dies.value;
+        let superblock_units = ((per_block / f64::from(round)).round() as u32).max(1) * round;
+        // The spare share is kept exact, and the scale is that of what came out.
         let total = f64::from(superblock_units) * f64::from(superblocks);
         let user_units = (total * (1.0 - profile.spare_share())).floor() as u32;
+        let factor = (full_units as f64 / f64::from(user_units)).round().max(1.0) as u64;
         Geometry {
             factor,
             unit_bytes: unit,
