@@ -112,11 +112,11 @@ impl Ftl {
             || (self.eager_valid.is_some() && (self.victim.is_some() || self.early().is_some()))
     }
 
-    /// Whether a superblock is emptier than the drive is on average, so that collecting it before it must
-    /// be is no waste.
+    /// Whether a superblock is so much emptier than the drive is on average that collecting it before it
+    /// must be is no waste.
     #[inline]
     fn worth_it(&self) -> bool {
-        self.superblocks.emptiest_valid() <= self.average_valid
+        self.superblocks.emptiest_valid() <= self.worth_valid
     }
 
     /// A superblock that is to be collected early: the emptiest, but none that a stream is emptying right

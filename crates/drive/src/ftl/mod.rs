@@ -91,6 +91,15 @@ impl Frontiers {
     }
 }
 
+/// How many times the average of invalid units makes a superblock worth collecting before it must be.
+/// Fresh random writes after a fill don't leave as much in any; a drive in its steady state has them.
+const WORTH_INVALID: f64 = 1.5;
+
+fn worth_valid(layout: &Layout, policy: &Policy) -> u32 {
+    let invalid = (WORTH_INVALID * layout.effective_spare(policy)).min(1.0);
+    (f64::from(layout.superblock_units) * (1.0 - invalid)) as u32
+}
+
 /// Erases of the superblocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wear {
@@ -122,8 +131,8 @@ pub struct Ftl {
     level: u64,
     /// Erased space below which collection runs at a part of its pace, at least `level`.
     soft_level: u64,
-    /// Valid units of a superblock when the spare is spread evenly.
-    average_valid: u32,
+    /// Valid units up to which a superblock is collected before it must be.
+    worth_valid: u32,
     /// What collection owes the host, in units times units of a superblock.
     owed: i64,
     /// Valid units up to which a superblock is collected early.
@@ -159,7 +168,7 @@ impl Ftl {
             erased: layout.physical_units(),
             level: layout.held_units(&policy),
             soft_level: layout.soft_level(&policy),
-            average_valid: (f64::from(layout.superblock_units) * (1.0 - layout.effective_spare(&policy))) as u32,
+            worth_valid: worth_valid(&layout, &policy),
             owed: 0,
             eager_valid: (eager > 0.0)
                 .then(|| ((eager * f64::from(layout.superblock_units)) as u32).min(layout.superblock_units - 1)),
