@@ -5,7 +5,7 @@ use crate::event::{Event, EventQueue, Lane, What};
 use crate::flush::Flusher;
 use crate::ftl::Ftl;
 use crate::host::Host;
-use crate::link::Link;
+use crate::link::{Joined, Link};
 use crate::merge::Merger;
 use crate::nand::Nand;
 use crate::outcome::Outcome;
@@ -80,6 +80,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) merger: Merger,
     pub(crate) read_ahead: ReadAhead,
     pub(crate) nand: Nand,
+    /// Reused for each batch that the path hands on.
+    pub(crate) batch: Vec<u32>,
     pub(crate) outcome: Outcome,
     pub(crate) warm_up: Option<WarmUp>,
     warm_up_ios: u64,
@@ -156,6 +158,7 @@ impl<'a> Engine<'a> {
             merger: Merger::new(&parameters.merge),
             read_ahead: ReadAhead::new(&parameters.read_ahead, job.rw.is_random()),
             nand: Nand::new(&parameters.nand, geometry.unit_bytes, geometry.factor),
+            batch: Vec::new(),
             outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
             warm_up: Some(warm_up),
             warm_up_ios: 0,
@@ -212,6 +215,8 @@ impl<'a> Engine<'a> {
                 self.deliver(event.id(), bytes, at);
             }
             What::Complete => self.complete(event.id(), at),
+            What::HandOnToHost => self.hand_on_to_host(at),
+            What::HandOnToDrive => self.hand_on_to_drive(at),
             What::Programmed => self.programmed(event.id(), at),
             What::Merged => self.merged(event.id(), event.stream(), at),
         }
@@ -269,7 +274,11 @@ impl<'a> Engine<'a> {
             Direction::Read => self.read(slot, at),
             Direction::Write => {
                 let arrived = self.link.fetch(s.job, at, s.length);
-                self.events.add_in_order(Lane::Link, arrived, Event::of(What::Arrive, slot));
+                match self.link.join_to_drive(slot) {
+                    Joined::Alone => self.events.add_in_order(Lane::Link, arrived, Event::of(What::Arrive, slot)),
+                    Joined::First(at) => self.events.add(at, Event::of(What::HandOnToDrive, 0)),
+                    Joined::Waits => {}
+                }
             }
             Direction::Trim => self.trim(slot, at),
         }

@@ -34,6 +34,9 @@ pub(crate) enum What {
     Complete,
     /// A program has ended, unless reads have suspended it meanwhile.
     Programmed,
+    /// The path to the host, or to the drive, may hand on what it carried.
+    HandOnToHost,
+    HandOnToDrive,
     /// The old content of a unit was read; the merged unit can be flushed.
     Merged,
 }
@@ -83,6 +86,8 @@ impl Event {
             5 => What::FromDram,
             6 => What::Complete,
             7 => What::Programmed,
+            8 => What::HandOnToHost,
+            9 => What::HandOnToDrive,
             _ => What::Merged,
         }
     }

@@ -16,18 +16,64 @@ pub(crate) struct Link {
     slack: PerByte,
 }
 
+/// What becomes of a request that was carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joined {
+    /// It goes on by itself.
+    Alone,
+    /// It is the first of a batch, which may be handed on at this time.
+    First(Ps),
+    /// It goes on with a batch.
+    Waits,
+}
+
 /// One direction: a server a port.
 #[derive(Debug, Clone)]
 struct Way {
+    /// Requests that were carried and are not handed on yet, if they are handed on together.
+    batch: Option<Vec<u32>>,
     ports: Vec<Server>,
     each: Ps,
     byte: PerByte,
 }
 
 impl Way {
-    fn new(ports: u32, rate: f64, each: Option<&Sourced<Nanos>>, slowdown: f64) -> Self {
-        let each = each.map_or(0, |time| (ps(time.value) as f64 * slowdown) as Ps);
-        Way { ports: vec![Server::default(); ports as usize], each, byte: PerByte::of(BytesPerSecond(rate)) }
+    fn new(ports: u32, rate: f64, each: Option<&Sourced<Nanos>>, batches: bool) -> Self {
+        let each = each.map_or(0, |time| ps(time.value));
+        Way {
+            batch: batches.then(Vec::new),
+            ports: vec![Server::default(); ports as usize],
+            each,
+            byte: PerByte::of(BytesPerSecond(rate)),
+        }
+    }
+
+    /// When the last of what was taken on is carried.
+    fn free_at(&self) -> Ps {
+        self.ports.iter().map(Server::free_at).max().unwrap_or(0)
+    }
+
+    fn join(&mut self, slot: u32) -> Joined {
+        let free_at = self.free_at();
+        match &mut self.batch {
+            None => Joined::Alone,
+            Some(batch) => {
+                batch.push(slot);
+                if batch.len() == 1 { Joined::First(free_at) } else { Joined::Waits }
+            }
+        }
+    }
+
+    fn hand_on(&mut self, at: Ps, slots: &mut Vec<u32>) -> Option<Ps> {
+        slots.clear();
+        let free_at = self.free_at();
+        if free_at > at {
+            return Some(free_at);
+        }
+        if let Some(batch) = &mut self.batch {
+            std::mem::swap(batch, slots);
+        }
+        None
     }
 
     #[inline]
@@ -44,9 +90,10 @@ impl Link {
         let both = host.hop_read_rate.as_ref().map_or(link, |hop| 1.0 / (1.0 / link + 1.0 / hop.value.0));
         let slowdown = host.hop_write_slowdown.as_ref().map_or(1.0, |s| 1.0 + s.value * doublings_beyond(jobs));
         let slower = host.hop_write_rate.as_ref().map_or(link, |hop| (hop.value.0 / slowdown).min(link));
+        let batches = host.hop_batches.as_ref().is_some_and(|batches| batches.value);
         Link {
-            to_drive: Way::new(p.ports.value, slower, host.shared_write_time.as_ref(), slowdown),
-            to_host: Way::new(p.ports.value, both, host.shared_read_time.as_ref(), 1.0),
+            to_drive: Way::new(p.ports.value, slower, host.shared_write_time.as_ref(), batches),
+            to_host: Way::new(p.ports.value, both, host.shared_read_time.as_ref(), batches),
             slack: PerByte::of(BytesPerSecond(1.0 / (1.0 / slower - 1.0 / link).max(1e-18))),
         }
     }
@@ -56,6 +103,26 @@ impl Link {
     #[inline]
     pub(crate) fn fetch(&mut self, queue: u32, at: Ps, bytes: u32) -> Ps {
         self.to_drive.carry(queue, at, bytes)
+    }
+
+    /// Whether a write that was fetched is handed on with others.
+    pub(crate) fn join_to_drive(&mut self, slot: u32) -> Joined {
+        self.to_drive.join(slot)
+    }
+
+    /// The same for a read that was delivered.
+    pub(crate) fn join_to_host(&mut self, slot: u32) -> Joined {
+        self.to_host.join(slot)
+    }
+
+    /// Puts the writes to hand on at `at` into `slots`; or says when to look again, if more came.
+    pub(crate) fn hand_on_to_drive(&mut self, at: Ps, slots: &mut Vec<u32>) -> Option<Ps> {
+        self.to_drive.hand_on(at, slots)
+    }
+
+    /// The same for reads.
+    pub(crate) fn hand_on_to_host(&mut self, at: Ps, slots: &mut Vec<u32>) -> Option<Ps> {
+        self.to_host.hand_on(at, slots)
     }
 
     /// How much longer the last byte of a write took than over the link alone: while data trickles in,

@@ -26,6 +26,7 @@ pub(crate) struct ReadAhead {
     requests: u64,
     window: u64,
     window_byte: PerByte,
+    miss_time: Ps,
     hit_time: Ps,
     hit: PerByte,
     rate: PerByte,
@@ -55,6 +56,7 @@ impl ReadAhead {
             requests: 0,
             window: p.window.value.0,
             window_byte: PerByte::of(p.window_rate.value),
+            miss_time: ps(p.miss_time.value),
             hit_time: ps(p.hit_time.value),
             hit: PerByte::of(p.hit_rate.value),
             rate: PerByte::of(p.rate.value),
@@ -76,7 +78,8 @@ impl ReadAhead {
             return Served::Hit(self.server.serve(at, self.rate.time(bytes)) + self.hit_time + self.hit.time(bytes));
         }
         let lost = if self.reads_ahead_of(offset, bytes) { self.window - bytes } else { 0 };
-        Served::Missed(self.server.serve(at, self.window_byte.time(lost) + self.hit.time(bytes)))
+        let busy = self.window_byte.time(lost) + self.miss_time + self.rate.time(bytes);
+        Served::Missed(self.server.serve(at, busy))
     }
 
     /// Whether the stream at `offset` is one of those that are read ahead of. A new one becomes one if
@@ -110,6 +113,7 @@ mod tests {
             streams: assumed(streams),
             window: assumed(Bytes(10_000)),
             window_rate: assumed(BytesPerSecond(1e9)),
+            miss_time: assumed(Nanos(500)),
             hit_time: assumed(Nanos(7_000)),
             hit_rate: assumed(BytesPerSecond(2e9)),
             rate: assumed(BytesPerSecond(1e9)),
@@ -136,9 +140,9 @@ mod tests {
             r.read(0, at[stream] - bytes, bytes)
         };
         (0..3).for_each(|stream| assert_eq!(next(stream, 1000), Served::No));
-        // 9,000 bytes of the window at 1 GB/s and 1,000 bytes at 2 GB/s.
-        assert_eq!((next(0, 1000), next(1, 1000)), (Served::Missed(9 * US + US / 2), Served::Missed(19 * US)));
-        assert_eq!(next(2, 1000), Served::Missed(19 * US + US / 2), "a third is not read ahead of");
+        // 9,000 bytes of the window at 1 GB/s, 0.5 us, and 1,000 bytes at 1 GB/s.
+        assert_eq!((next(0, 1000), next(1, 1000)), (Served::Missed(21 * US / 2), Served::Missed(21 * US)));
+        assert_eq!(next(2, 1000), Served::Missed(45 * US / 2), "a third is not read ahead of");
         assert!(matches!(next(0, 10_000), Served::Hit(_)), "a whole window loses nothing");
     }
 

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::event::{Event, Lane, What};
 use crate::ftl::UNMAPPED;
 use crate::host::Class;
+use crate::link::Joined;
 use crate::read_ahead::Served;
 use crate::time::Ps;
 
@@ -115,6 +116,27 @@ impl Engine<'_> {
         if s.parts_left > 0 {
             return;
         }
+        match self.link.join_to_host(slot) {
+            Joined::Alone => self.delivered(slot, at, at_host),
+            Joined::First(at) => self.events.add(at, Event::of(What::HandOnToHost, 0)),
+            Joined::Waits => {}
+        }
+    }
+
+    /// The path to the host may hand on the reads that it carried.
+    pub(crate) fn hand_on_to_host(&mut self, at: Ps) {
+        let mut slots = std::mem::take(&mut self.batch);
+        if let Some(at) = self.link.hand_on_to_host(at, &mut slots) {
+            self.events.add(at, Event::of(What::HandOnToHost, 0));
+        }
+        slots.iter().for_each(|slot| self.delivered(*slot, at, at));
+        self.batch = slots;
+    }
+
+    /// All of a read that was ready for the link at `at` is with the host at `at_host`.
+    #[inline]
+    fn delivered(&mut self, slot: u32, at: Ps, at_host: Ps) {
+        let s = &mut self.host.slots[slot as usize];
         let mut completed = at_host + self.host.jobs_delay;
         // Where nothing but reads runs, completions come in the order of the link and need no event.
         let mut known = self.reads_only;

@@ -27,6 +27,16 @@ impl Engine<'_> {
         self.flush(at);
     }
 
+    /// The path to the drive may hand on the writes that it carried.
+    pub(crate) fn hand_on_to_drive(&mut self, at: Ps) {
+        let mut slots = std::mem::take(&mut self.batch);
+        if let Some(at) = self.link.hand_on_to_drive(at, &mut slots) {
+            self.events.add(at, Event::of(What::HandOnToDrive, 0));
+        }
+        slots.iter().for_each(|slot| self.arrive(*slot, at));
+        self.batch = slots;
+    }
+
     pub(crate) fn admit_waiting(&mut self, at: Ps) {
         while let Some(slot) = self.buffer.first_waiting() {
             if !self.buffer.admit_first(self.room_for(slot)) {

@@ -33,7 +33,12 @@ pub struct HostProfile {
     /// first; absent means that there is none.
     #[serde(default)]
     pub hop_read_rate: Option<Sourced<BytesPerSecond>>,
-    /// Share by which the second hop and the shared write time slow down for each doubling of jobs beyond
+    /// Whether the shared path hands on what it carried only when it has nothing more to carry: threads
+    /// that wait for each other go round together, so that n of them take a time of their own plus n
+    /// times that of the path. Absent means no.
+    #[serde(default)]
+    pub hop_batches: Option<Sourced<bool>>,
+    /// Share by which the second hop slows down for each doubling of jobs beyond
     /// eight: empirical, from published writes of many threads; absent means that they don't.
     #[serde(default)]
     pub hop_write_slowdown: Option<Sourced<f64>>,
@@ -108,6 +113,8 @@ impl HostProfile {
         rows.extend(self.shared_write_time.as_ref().map(|p| p.row(&name("shared_write_time"), shared)));
         let read = "added to the link time of each byte";
         rows.extend(self.hop_read_rate.as_ref().map(|p| p.row(&name("hop_read_rate"), read)));
+        let batches = "completions of all jobs together";
+        rows.extend(self.hop_batches.as_ref().map(|p| p.row(&name("hop_batches"), batches)));
         let slower = "write times, by doublings of jobs beyond eight; empirical";
         rows.extend(self.hop_write_slowdown.as_ref().map(|p| p.row(&name("hop_write_slowdown"), slower)));
         let write = "ceiling of all jobs together, beside the link";

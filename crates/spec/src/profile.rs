@@ -399,6 +399,8 @@ pub struct ReadAheadModel {
     pub window: Sourced<Bytes>,
     /// Rate at which a window comes out of flash.
     pub window_rate: Sourced<BytesPerSecond>,
+    /// Time that the engine is busy with each request whose window was lost, besides that of the data.
+    pub miss_time: Sourced<Nanos>,
     /// Fixed time of a hit besides command service and link; pure delay.
     pub hit_time: Sourced<Nanos>,
     /// Rate at which one command's data is handed over from DRAM, besides the link; pure delay.
@@ -518,6 +520,7 @@ impl DriveProfile {
             p.read_ahead.streams.row("read_ahead.streams", "how many sequential streams are served from DRAM"),
             p.read_ahead.window.row("read_ahead.window", "interleaved streams: windows read for nothing"),
             p.read_ahead.window_rate.row("read_ahead.window_rate", "server: interleaved streams"),
+            p.read_ahead.miss_time.row("read_ahead.miss_time", "server: interleaved streams"),
             p.read_ahead.hit_time.row("read_ahead.hit_time", "latency of a sequential read"),
             p.read_ahead.hit_rate.row("read_ahead.hit_rate", "latency of a sequential read, by size"),
             p.read_ahead.rate.row("read_ahead.rate", "server: sequential read ceiling"),

@@ -119,8 +119,9 @@ impl Ftl {
         self.superblocks.emptiest_valid() <= self.worth_valid
     }
 
-    /// A superblock that is to be collected early: the emptiest, but none that a stream is emptying right
-    /// now by writing anew what it holds. That would be empty soon without moving anything.
+    /// A superblock that is to be collected early: the emptiest, but none that was written lately, and none
+    /// that a stream is emptying right now by writing anew what it holds. That would be empty soon without
+    /// moving anything.
     fn early(&self) -> Option<u32> {
         self.superblocks.emptiest_but(&self.lately, self.eager_valid?)
     }

@@ -16,6 +16,9 @@ const GROUP: u32 = 128;
 /// Superblocks whose age is compared for a victim; of more than these, so many are drawn at random.
 const AGES_COMPARED: u32 = 512;
 
+/// One superblock in so many is young: those that closed last.
+const YOUNG_SHARE: u64 = 16;
+
 /// Draws for each superblock wanted, before the emptiest is taken instead.
 const DRAWS_MAX: u32 = 64;
 
@@ -167,18 +170,25 @@ impl Superblocks {
         lowest_of(&self.lowest)
     }
 
-    /// The same among those with at most `valid_max` valid units; of `spared` only the empty ones.
+    /// The same among those with at most `valid_max` valid units that are neither young nor `spared`; of
+    /// those only the empty ones. What was written lately is what is written again soonest.
     pub(super) fn emptiest_but(&self, spared: &[u32], valid_max: u32) -> Option<u32> {
         let emptiest = self.emptiest().filter(|s| self.valid(*s) <= valid_max)?;
-        if self.valid(emptiest) == 0 || !spared.contains(&emptiest) {
+        let settled = |superblock: u32| !spared.contains(&superblock) && !self.young(superblock);
+        if self.valid(emptiest) == 0 || settled(emptiest) {
             return Some(emptiest);
         }
         let groups = self.lowest.iter().zip(self.valid.chunks(GROUP as usize)).enumerate();
         let members = groups.filter(|(_, (lowest, _))| **lowest <= valid_max).flat_map(|(group, (_, members))| {
             members.iter().enumerate().map(move |(i, valid)| (*valid, group as u32 * GROUP + i as u32))
         });
-        let (valid, superblock) = members.filter(|(_, superblock)| !spared.contains(superblock)).min()?;
-        (valid <= valid_max).then_some(superblock)
+        let low = members.filter(|(valid, _)| *valid <= valid_max);
+        low.filter(|(_, superblock)| settled(*superblock)).min().map(|(_, superblock)| superblock)
+    }
+
+    /// Whether a superblock is among the share of them that closed last.
+    fn young(&self, superblock: u32) -> bool {
+        (self.closings - self.closed_at[superblock as usize]) * YOUNG_SHARE < u64::from(self.count())
     }
 
     fn first_closed(&mut self) -> Option<u32> {
