@@ -35,6 +35,11 @@ impl Controller {
         }
     }
 
+    /// Whether queue pairs are served in turn, so that a command may be overtaken by a later one.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// A command arrives at `at`. Returns when it is decoded; or, with round-robin, when the controller
     /// has to look for its next command, if that is not planned yet.
     #[inline]

@@ -85,7 +85,8 @@ pub(crate) struct Engine<'a> {
     warm_up_ios: u64,
     /// Since when writes are mapped; those before only fill the buffer.
     pub(crate) real_since: Ps,
-    /// Nothing but reads in a closed loop, whose commands reach the drive in the order of completions.
+    /// Nothing but reads in a closed loop, whose commands reach the drive in the order of completions and are
+    /// taken in the order of arrival.
     pub(crate) reads_only: bool,
     goal: Goal,
     stop: Option<Stop>,
@@ -142,6 +143,9 @@ impl<'a> Engine<'a> {
             WarmUp::Completions((outstanding * at_a_die.max(WARM_UP_ROUNDS)).max(WARM_UP_MIN))
         };
         let holdoff = parameters.queue_pair.as_ref().map(|p| Holdoff::new(p, job.numjobs, job.iodepth));
+        let controller = Controller::new(&parameters.controller, job.numjobs);
+        let reads_only =
+            matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed() && !controller.takes_turns();
         Engine {
             geometry,
             mapping,
@@ -150,7 +154,7 @@ impl<'a> Engine<'a> {
             host: Host::new(host, job),
             holdoff,
             link: Link::new(&parameters.link, host),
-            controller: Controller::new(&parameters.controller, job.numjobs),
+            controller,
             buffer: WriteBuffer::new(parameters),
             flusher: Flusher::new(parameters, &geometry),
             merger: Merger::new(&parameters.merge),
@@ -159,7 +163,7 @@ impl<'a> Engine<'a> {
             outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
             warm_up: Some(warm_up),
             warm_up_ios: 0,
-            reads_only: matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed(),
+            reads_only,
             real_since: 0,
             goal,
             stop: None,
