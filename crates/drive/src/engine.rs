@@ -65,8 +65,43 @@ pub(crate) enum Stop {
     Observer,
 }
 
-/// A job being run against the drive's state.
-pub(crate) struct Engine<'a> {
+/// What is asked of an engine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order<'a> {
+    pub(crate) parameters: &'a ModelParameters,
+    pub(crate) host: &'a HostProfile,
+    pub(crate) geometry: Geometry,
+    pub(crate) job: &'a Job,
+    pub(crate) goal: Goal,
+}
+
+/// Runs a job against the drive's state; says why it ended and what it did.
+pub(crate) fn run(
+    order: Order<'_>,
+    mapping: &mut Ftl,
+    counters: &mut Counters,
+    observer: &mut dyn Observer,
+) -> (Stop, Outcome) {
+    if order.is_reads() {
+        Engine::<true>::new(order, mapping, counters).run(observer)
+    } else {
+        Engine::<false>::new(order, mapping, counters).run(observer)
+    }
+}
+
+impl Order<'_> {
+    /// Whether nothing but reads runs, in a closed loop, and the controller takes their commands in the order
+    /// of arrival: then commands reach the drive in the order of completions.
+    fn is_reads(&self) -> bool {
+        let job = self.job;
+        let in_order = !Controller::takes_turns(&self.parameters.controller, job.numjobs);
+        matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed() && in_order
+    }
+}
+
+/// A job being run against the drive's state. The loop is compiled twice: with `READS` for jobs of
+/// [`Order::is_reads`], on whose path nothing then asks for anything else; and for all others.
+pub(crate) struct Engine<'a, const READS: bool> {
     pub(crate) geometry: Geometry,
     pub(crate) mapping: &'a mut Ftl,
     pub(crate) counters: &'a mut Counters,
@@ -85,9 +120,6 @@ pub(crate) struct Engine<'a> {
     warm_up_ios: u64,
     /// Since when writes are mapped; those before only fill the buffer.
     pub(crate) real_since: Ps,
-    /// Nothing but reads in a closed loop, whose commands reach the drive in the order of completions and are
-    /// taken in the order of arrival.
-    pub(crate) reads_only: bool,
     goal: Goal,
     stop: Option<Stop>,
 }
@@ -124,16 +156,9 @@ pub(crate) fn writes_data(job: &Job) -> bool {
     }
 }
 
-impl<'a> Engine<'a> {
-    pub(crate) fn new(
-        parameters: &ModelParameters,
-        host: &HostProfile,
-        geometry: Geometry,
-        mapping: &'a mut Ftl,
-        counters: &'a mut Counters,
-        job: &Job,
-        goal: Goal,
-    ) -> Self {
+impl<'a, const READS: bool> Engine<'a, READS> {
+    fn new(order: Order<'_>, mapping: &'a mut Ftl, counters: &'a mut Counters) -> Self {
+        let Order { parameters, host, geometry, job, goal } = order;
         let outstanding = job.outstanding();
         let warm_up = if writes_data(job) {
             WarmUp::FirstBuffer
@@ -143,9 +168,6 @@ impl<'a> Engine<'a> {
             WarmUp::Completions((outstanding * at_a_die.max(WARM_UP_ROUNDS)).max(WARM_UP_MIN))
         };
         let holdoff = parameters.queue_pair.as_ref().map(|p| Holdoff::new(p, job.numjobs, job.iodepth));
-        let controller = Controller::new(&parameters.controller, job.numjobs);
-        let reads_only =
-            matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed() && !controller.takes_turns();
         Engine {
             geometry,
             mapping,
@@ -154,7 +176,7 @@ impl<'a> Engine<'a> {
             host: Host::new(host, job),
             holdoff,
             link: Link::new(&parameters.link, host),
-            controller,
+            controller: Controller::new(&parameters.controller, job.numjobs),
             buffer: WriteBuffer::new(parameters),
             flusher: Flusher::new(parameters, &geometry),
             merger: Merger::new(&parameters.merge),
@@ -163,7 +185,6 @@ impl<'a> Engine<'a> {
             outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
             warm_up: Some(warm_up),
             warm_up_ios: 0,
-            reads_only,
             real_since: 0,
             goal,
             stop: None,
@@ -171,7 +192,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs until the goal or a stop. What the buffer still holds is then flushed.
-    pub(crate) fn run(&mut self, observer: &mut dyn Observer) -> Stop {
+    fn run(mut self, observer: &mut dyn Observer) -> (Stop, Outcome) {
         if matches!(self.goal, Goal::Extents { .. }) {
             self.begin_window(0);
         }
@@ -181,7 +202,7 @@ impl<'a> Engine<'a> {
         let mut handled = 0u64;
         let mut now = 0;
         while self.stop.is_none() {
-            let Some((at, event)) = self.events.next() else {
+            let Some((at, event)) = self.events.next::<READS>() else {
                 // The jobs have no more requests.
                 self.stop = Some(Stop::Goal);
                 self.outcome.end(now);
@@ -200,7 +221,7 @@ impl<'a> Engine<'a> {
             }
         }
         self.drain();
-        self.stop.unwrap_or(Stop::Goal)
+        (self.stop.unwrap_or(Stop::Goal), self.outcome)
     }
 
     #[inline]
@@ -235,7 +256,7 @@ impl<'a> Engine<'a> {
             self.outcome.idle(completed, self.host.slots[slot as usize].stamp);
             // A command that no other can overtake any more is served now instead of at its time: those
             // that follow come from later completions, as long as none waited for its job to submit.
-            if self.reads_only && !waited && self.events.none_before(Lane::Submit, at) {
+            if READS && !waited && self.events.none_before(Lane::Submit, at) {
                 self.command(slot, at);
             } else {
                 self.events.add_in_order(Lane::Submit, at, Event::of(What::Submit, slot));

@@ -6,7 +6,7 @@ use crate::ftl::UNMAPPED;
 use crate::host::Class;
 use crate::time::Ps;
 
-impl Engine<'_> {
+impl<const READS: bool> Engine<'_, READS> {
     /// A read was decoded.
     #[inline]
     pub(crate) fn read(&mut self, slot: u32, at: Ps) {
@@ -113,7 +113,7 @@ impl Engine<'_> {
         }
         let mut completed = at_host + self.host.jobs_delay;
         // Where nothing but reads runs, completions come in the order of the link and need no event.
-        let mut known = self.reads_only;
+        let mut known = READS;
         if s.class == Class::MappedRead {
             completed += self.controller.read_overhead;
             if let Some(holdoff) = &self.holdoff {

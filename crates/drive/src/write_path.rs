@@ -14,7 +14,7 @@ const BUFFERS_WARM_UP_MAX: u64 = 32;
 /// Marks the stream of a unit that was only written to fill the buffer, see [`Engine::rehearses`].
 pub(crate) const REHEARSED: u16 = 1 << 15;
 
-impl Engine<'_> {
+impl<const READS: bool> Engine<'_, READS> {
     /// A write's data is in the drive: into the buffer, or wait for room.
     #[inline]
     pub(crate) fn arrive(&mut self, slot: u32, at: Ps) {
