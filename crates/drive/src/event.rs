@@ -3,7 +3,8 @@
 //! Most events come in an order that is known beforehand: a server that works first come, first
 //! served finishes in the order it began. Such events go through a **lane**, a plain queue. The rest
 //! goes into a **timing wheel**: buckets of 131 ns, each a short list sorted by time, and a bitmap
-//! that finds the next bucket in use. What lies beyond the wheel's 4.3 ms waits in a heap. The order
+//! that finds the next bucket in use. What lies beyond the wheel's 4.3 ms waits in a heap. An event
+//! that comes before all others goes nowhere, but is at hand when the next one is asked for. The order
 //! is exact: by time, then lanes before the wheel before the heap, then first come, first served.
 
 use crate::time::Ps;
@@ -262,7 +263,13 @@ impl PartialOrd for Far {
 /// Events by time.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The next event of each lane, of the wheel and of the heap.
+    /// Key of the first event of all places.
+    first: u64,
+    /// Key of the event that is held back from its place, as it came before all others when it was added:
+    /// where little is in flight, what has just been added is often what happens next.
+    held: u64,
+    held_event: Event,
+    /// Keys of the next event of each lane, of the wheel and of the heap.
     next: [u64; PLACES],
     lanes: [Ring; LANES],
     /// First node of each bucket.
@@ -272,8 +279,6 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     unused: u32,
     in_wheel: u32,
-    /// The only event of the wheel, if there is one only.
-    single: Option<(Ps, Event)>,
     far: BinaryHeap<Reverse<Far>>,
     far_added: u64,
     now: Ps,
@@ -282,6 +287,9 @@ pub(crate) struct EventQueue {
 impl Default for EventQueue {
     fn default() -> Self {
         EventQueue {
+            first: NEVER,
+            held: NEVER,
+            held_event: Event(0),
             next: [NEVER; PLACES],
             lanes: std::array::from_fn(|_| Ring::new()),
             buckets: Box::new([NONE; BUCKETS]),
@@ -289,7 +297,6 @@ impl Default for EventQueue {
             nodes: Vec::with_capacity(1024),
             unused: NONE,
             in_wheel: 0,
-            single: None,
             far: BinaryHeap::new(),
             far_added: 0,
             now: 0,
@@ -303,61 +310,83 @@ impl EventQueue {
     #[inline]
     pub(crate) fn add_in_order(&mut self, lane: Lane, at: Ps, event: Event) {
         let i = lane as usize;
+        if self.holds(key(at, i), event) {
+            return;
+        }
         let ring = &mut self.lanes[i];
         if ring.is_empty() {
             self.next[i] = key(at, i);
+            self.first = self.first.min(key(at, i));
         } else if at < ring.tail_at {
-            if ring.insert(at, event) {
-                self.next[i] = key(ring.first_at(), i);
-            } else {
-                self.add(at, event);
-            }
+            self.add_late(lane, at, event);
             return;
         }
         ring.push(at, event);
     }
 
+    /// Adds an event that is earlier than the last one of its lane.
+    fn add_late(&mut self, lane: Lane, at: Ps, event: Event) {
+        let i = lane as usize;
+        let ring = &mut self.lanes[i];
+        if ring.insert(at, event) {
+            self.next[i] = key(ring.first_at(), i);
+            self.first = self.first.min(self.next[i]);
+        } else {
+            self.add_to_wheel(at, event);
+        }
+    }
+
+    /// Holds an event back that comes before all others.
+    #[inline]
+    fn holds(&mut self, key: u64, event: Event) -> bool {
+        let holds = key < self.first && self.held == NEVER;
+        if holds {
+            (self.held, self.held_event) = (key, event);
+        }
+        holds
+    }
+
     /// Whether no event waits for its time before `at` in `lane`.
     #[inline]
     pub(crate) fn none_before(&self, lane: Lane, at: Ps) -> bool {
-        self.next[lane as usize] >= key(at, lane as usize)
+        let key = key(at, lane as usize);
+        let held_before = self.held < key && self.held as usize % (1 << PLACE_BITS) == lane as usize;
+        self.next[lane as usize] >= key && !held_before
     }
 
     /// Adds an event.
     #[inline]
     pub(crate) fn add(&mut self, at: Ps, event: Event) {
-        if (at >> BUCKET_SHIFT) - (self.now >> BUCKET_SHIFT) >= BUCKETS as u64 {
-            self.far_added += 1;
-            self.far.push(Reverse(Far { at, order: self.far_added, event }));
-            self.next[FAR] = self.next[FAR].min(key(at, FAR));
-            return;
+        if !self.holds(key(at, WHEEL), event) {
+            self.add_to_wheel(at, event);
         }
-        if self.in_wheel == 0 && self.single.is_none() {
-            // The usual case of few outstanding I/Os needs no bucket.
-            self.single = Some((at, event));
-            self.next[WHEEL] = key(at, WHEEL);
-            return;
-        }
-        if let Some((at, event)) = self.single.take() {
-            self.add_to_bucket(at, event);
-        }
-        self.add_to_bucket(at, event);
     }
 
+    /// Adds an event to the wheel, or to the heap if that does not reach so far.
     #[inline]
-    fn add_to_bucket(&mut self, at: Ps, event: Event) {
+    fn add_to_wheel(&mut self, at: Ps, event: Event) {
+        if (at >> BUCKET_SHIFT) - (self.now >> BUCKET_SHIFT) >= BUCKETS as u64 {
+            self.add_to_far(at, event);
+            return;
+        }
         let node = self.new_node(at, event);
         let bucket = (at >> BUCKET_SHIFT) as usize % BUCKETS;
         self.used[bucket / 64] |= 1 << (bucket % 64);
         self.in_wheel += 1;
         self.next[WHEEL] = self.next[WHEEL].min(key(at, WHEEL));
+        self.first = self.first.min(key(at, WHEEL));
         let first = self.buckets[bucket];
         if first == NONE || self.nodes[first as usize].at > at {
             self.nodes[node as usize].next = first;
             self.buckets[bucket] = node;
-            return;
+        } else {
+            self.add_behind(first, node);
         }
-        let mut before = first;
+    }
+
+    /// Puts a node into its place in the list that begins with `before`.
+    fn add_behind(&mut self, mut before: u32, node: u32) {
+        let at = self.nodes[node as usize].at;
         loop {
             let next = self.nodes[before as usize].next;
             if next == NONE || self.nodes[next as usize].at > at {
@@ -369,18 +398,21 @@ impl EventQueue {
         }
     }
 
-    /// The next event, and when it happens.
-    ///
-    /// With `READS` only lanes that reads use are looked at.
+    #[cold]
+    fn add_to_far(&mut self, at: Ps, event: Event) {
+        self.far_added += 1;
+        self.far.push(Reverse(Far { at, order: self.far_added, event }));
+        self.next[FAR] = self.next[FAR].min(key(at, FAR));
+        self.first = self.first.min(key(at, FAR));
+    }
+
+    /// The next event, and when it happens. With `READS` only lanes that reads use are looked at.
     #[inline(always)]
     pub(crate) fn next<const READS: bool>(&mut self) -> Option<(Ps, Event)> {
-        let [submit, link, ready, complete, programmed, merged, wheel, far] = self.next;
-        let of_reads = submit.min(link).min(ready.min(complete)).min(wheel.min(far));
-        let next = if READS { of_reads } else { of_reads.min(programmed.min(merged)) };
-        if next == NEVER {
-            return None;
+        if self.held <= self.first {
+            return self.take_held();
         }
-        let (at, place) = (next >> PLACE_BITS, next as usize % (1 << PLACE_BITS));
+        let (at, place) = (self.first >> PLACE_BITS, self.first as usize % (1 << PLACE_BITS));
         self.now = at;
         let event = match place {
             WHEEL => self.take_from_wheel(at),
@@ -391,15 +423,25 @@ impl EventQueue {
                 event
             }
         };
+        let [submit, link, ready, complete, programmed, merged, wheel, far] = self.next;
+        self.first = submit.min(link).min(ready.min(complete)).min(wheel.min(far));
+        if !READS {
+            self.first = self.first.min(programmed.min(merged));
+        }
         Some((at, event))
     }
 
     #[inline(always)]
+    fn take_held(&mut self) -> Option<(Ps, Event)> {
+        let held = std::mem::replace(&mut self.held, NEVER);
+        (held != NEVER).then(|| {
+            self.now = held >> PLACE_BITS;
+            (self.now, self.held_event)
+        })
+    }
+
+    #[inline(always)]
     fn take_from_wheel(&mut self, at: Ps) -> Event {
-        if let Some((_, event)) = self.single.take() {
-            self.next[WHEEL] = NEVER;
-            return event;
-        }
         let bucket = (at >> BUCKET_SHIFT) as usize % BUCKETS;
         let first = self.buckets[bucket];
         let Node { event, next, .. } = self.nodes[first as usize];
