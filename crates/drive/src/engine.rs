@@ -117,10 +117,14 @@ pub(crate) struct Engine<'a, const READS: bool> {
     pub(crate) nand: Nand,
     pub(crate) outcome: Outcome,
     pub(crate) warm_up: Option<WarmUp>,
-    warm_up_ios: u64,
+    /// Completions until warm-up and goal are looked at again, and the time from which on every one is.
+    looks_in: u64,
+    looks_from: Ps,
     /// Since when writes are mapped; those before only fill the buffer.
     pub(crate) real_since: Ps,
     goal: Goal,
+    /// The largest request.
+    length_max: u64,
     stop: Option<Stop>,
 }
 
@@ -140,6 +144,11 @@ pub(crate) enum WarmUp {
 }
 
 impl WarmUp {
+    /// Completions after which it is over.
+    fn ios_max(self) -> u64 {
+        if let WarmUp::Completions(n) = self { n } else { WARM_UP_IOS_MAX }
+    }
+
     /// Whether writes only fill the buffer, so that a point ages the drive by what it was asked to write
     /// and not by the buffer, which is not scaled down as the drive is.
     fn rehearses(self) -> bool {
@@ -184,9 +193,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             nand: Nand::new(&parameters.nand, geometry.unit_bytes, geometry.factor),
             outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
             warm_up: Some(warm_up),
-            warm_up_ios: 0,
+            looks_in: warm_up.ios_max(),
+            looks_from: Ps::MAX,
             real_since: 0,
             goal,
+            length_max: job.bs.0,
             stop: None,
         }
     }
@@ -199,20 +210,10 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         for slot in 0..self.host.slots.len() as u32 {
             self.submit(slot, 0, 0);
         }
-        let mut handled = 0u64;
         let mut now = 0;
         while self.stop.is_none() {
-            let Some((at, event)) = self.events.next::<READS>() else {
-                // The jobs have no more requests.
-                self.stop = Some(Stop::Goal);
-                self.outcome.end(now);
-                break;
-            };
-            assert!(at >= now, "time does not run backwards");
-            now = at;
-            self.handle(at, event);
-            handled += 1;
-            if handled.is_multiple_of(EVENTS_PER_LOOK) {
+            now = self.handle_some(now);
+            if self.stop.is_none() {
                 if observer.stop_requested() {
                     self.outcome.end(now);
                     self.stop = Some(Stop::Observer);
@@ -224,7 +225,26 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         (self.stop.unwrap_or(Stop::Goal), self.outcome)
     }
 
-    #[inline]
+    /// Handles events until the next look at the observer or the end; returns the time of the last one.
+    fn handle_some(&mut self, mut now: Ps) -> Ps {
+        for _ in 0..EVENTS_PER_LOOK {
+            let Some((at, event)) = self.events.next::<READS>() else {
+                // The jobs have no more requests.
+                self.stop = Some(Stop::Goal);
+                self.outcome.end(now);
+                break;
+            };
+            assert!(at >= now, "time does not run backwards");
+            now = at;
+            self.handle(at, event);
+            if self.stop.is_some() {
+                break;
+            }
+        }
+        now
+    }
+
+    #[inline(always)]
     fn handle(&mut self, at: Ps, event: Event) {
         match event.what() {
             What::Submit => self.command(event.id(), at),
@@ -311,28 +331,44 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         if s.direction == Direction::Read {
             self.counters.host_read += u64::from(s.length);
         }
-        if self.warm_up.is_some() {
-            self.warm_up_completion(at);
-        }
-        if self.stop.is_none() && self.reached(at) {
-            self.outcome.end(at);
+        self.looks_in -= 1;
+        if self.looks_in == 0 || at >= self.looks_from {
+            self.look(at);
         }
         let free_at = self.host.completed(slot, at);
         self.submit(slot, at, free_at);
     }
 
-    #[cold]
-    fn warm_up_completion(&mut self, at: Ps) {
-        self.warm_up_ios += 1;
+    /// Looks at warm-up and goal at the completion at `at`.
+    #[inline(never)]
+    fn look(&mut self, at: Ps) {
         match self.warm_up {
-            Some(WarmUp::Completions(n)) if self.warm_up_ios < n => {}
             Some(WarmUp::Completions(_)) => self.begin_window(at),
-            Some(_) if self.warm_up_ios < WARM_UP_IOS_MAX => {}
-            _ => {
+            Some(_) => {
                 self.begin_real(at);
                 self.begin_window(at);
             }
+            None => {}
         }
+        if self.stop.is_none() {
+            self.stop = self.reached(at);
+            if self.stop.is_some() {
+                self.outcome.end(at);
+            }
+            self.plan_look();
+        }
+    }
+
+    /// When the goal may be reached at the earliest.
+    fn plan_look(&mut self) {
+        let bytes_of = |bytes: u64| bytes.saturating_sub(self.outcome.bytes()).div_ceil(self.length_max);
+        let (ios, from) = match self.goal {
+            Goal::Written { time, .. } => (u64::MAX, self.real_since + time),
+            Goal::Amount { bytes } | Goal::Extents { bytes } => (bytes_of(bytes), Ps::MAX),
+            Goal::Interval { time, .. } => (self.outcome.ios_to_batch_end(), self.outcome.started_at() + time),
+        };
+        self.looks_in = ios.min(IOS_MAX.saturating_sub(self.outcome.ios())).max(1);
+        self.looks_from = from;
     }
 
     /// Whether writes only fill the buffer.
@@ -353,14 +389,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         self.warm_up = None;
         self.outcome.start(at);
         self.buffer.admitted = 0;
+        self.plan_look();
     }
 
     /// Whether the goal is reached at the completion at `now`.
-    #[inline]
-    fn reached(&mut self, now: Ps) -> bool {
-        if !self.outcome.is_measuring() {
-            return false;
-        }
+    fn reached(&self, now: Ps) -> Option<Stop> {
         let ios = self.outcome.ios();
         let done = match self.goal {
             Goal::Written { time, admitted } => {
@@ -370,15 +403,15 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             Goal::Interval { time, .. } => ios >= READS_MIN && self.outcome.elapsed(now) >= time,
         };
         if done || ios >= IOS_MAX {
-            self.stop = Some(Stop::Goal);
-        } else if let Goal::Interval { share, .. } = self.goal
-            && self.outcome.at_batch_end()
-            && ios >= READS_MIN
-            && self.outcome.interval_share().is_some_and(|half_width| half_width <= share)
-        {
-            self.stop = Some(Stop::Interval);
+            return Some(Stop::Goal);
         }
-        self.stop.is_some()
+        match self.goal {
+            Goal::Interval { share, .. } if self.outcome.at_batch_end() && ios >= READS_MIN => {
+                let half_width = self.outcome.interval_share()?;
+                (half_width <= share).then_some(Stop::Interval)
+            }
+            _ => None,
+        }
     }
 
     fn progress(&self, now: Ps) -> Progress {

@@ -111,24 +111,22 @@ impl<const READS: bool> Engine<'_, READS> {
         if s.parts_left > 0 {
             return;
         }
+        let s = *s;
         let mut completed = at_host + self.host.jobs_delay;
         // Where nothing but reads runs, completions come in the order of the link and need no event.
         let mut known = READS;
         if s.class == Class::MappedRead {
             completed += self.controller.read_overhead;
             if let Some(holdoff) = &self.holdoff {
-                let s = &self.host.slots[slot as usize];
                 completed += holdoff.hold(s.job, self.host.in_flight(s.job) - 1, s.length);
                 known = false;
             }
         }
-        let s = &self.host.slots[slot as usize];
-        let in_flash = s.flash_done - s.decoded;
-        let busy = u64::from(s.busy).min(in_flash);
-        self.outcome.went(
-            s.class,
-            [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at],
-        );
+        self.outcome.went(s.class, || {
+            let in_flash = s.flash_done - s.decoded;
+            let busy = u64::from(s.busy).min(in_flash);
+            [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at]
+        });
         if known {
             self.complete(slot, completed);
         } else {

@@ -64,7 +64,7 @@ impl<const READS: bool> Engine<'_, READS> {
         let acknowledged = at + self.buffer.acknowledge(length, self.link.slack(length), apart) + self.host.jobs_delay;
         let s = &mut self.host.slots[slot as usize];
         s.class = if merges { Class::MergedWrite } else { Class::Write };
-        let stages = [
+        let stages = || [
             s.arrived - s.stamp,
             s.decoded - s.arrived,
             s.flash_done - s.decoded,
@@ -128,7 +128,7 @@ impl<const READS: bool> Engine<'_, READS> {
         let end = ((s.offset + u64::from(s.length)) >> shift) as u32;
         s.class = Class::Trim;
         let acknowledged = at + self.buffer.acknowledge(0, 0, false) + self.host.jobs_delay;
-        let stages = [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
+        let stages = || [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
         self.outcome.went(s.class, stages);
         if first < end && !self.rehearses() {
             // What still waits for a program must not come back after the trim.
