@@ -208,7 +208,9 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             self.begin_window(0);
         }
         for slot in 0..self.host.slots.len() as u32 {
-            self.submit(slot, 0, 0);
+            if let Some(at) = self.submit(slot, 0, 0) {
+                self.command(slot, at);
+            }
         }
         let mut now = 0;
         while self.stop.is_none() {
@@ -244,48 +246,57 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         now
     }
 
+    /// Moves a request one box on, or several where the times between are known: a read goes from the link by
+    /// its completion to the die of the next one.
     #[inline(always)]
     fn handle(&mut self, at: Ps, event: Event) {
-        match event.what() {
-            What::Submit => self.command(event.id(), at),
-            What::Arbitrate => self.arbitrate(at),
-            What::Arrive => self.arrive(event.id(), at),
-            What::DieDone => self.die_done(event, at),
+        let slot = event.id();
+        let completed = match event.what() {
+            What::DieDone => return self.die_done(event, at),
+            What::Submit => return self.command(slot, at),
             What::Ready => self.ready(event, at),
-            What::FromDram => {
-                let bytes = self.host.slots[event.id() as usize].length;
-                self.deliver(event.id(), bytes, at);
-            }
-            What::Complete => self.complete(event.id(), at),
+            What::FromDram => self.from_dram(slot, at),
+            What::Complete => Some(at),
+            _ => return self.handle_write(at, event),
+        };
+        if let Some(at) = completed
+            && let Some(at) = self.complete(slot, at)
+        {
+            self.command(slot, at);
+        }
+    }
+
+    fn handle_write(&mut self, at: Ps, event: Event) {
+        match event.what() {
+            What::Arrive => self.arrive(event.id(), at),
             What::Programmed => self.programmed(event.id(), at),
             What::Merged => self.merged(event.id(), event.stream(), at),
+            What::Arbitrate => self.arbitrate(at),
+            other => unreachable!("{other:?} is no step of a write"),
         }
     }
 
     /// Puts the next request into a slot whose last one was complete at `completed` and that is free
-    /// from `at` on.
-    #[inline]
-    fn submit(&mut self, slot: u32, completed: Ps, at: Ps) {
+    /// from `at` on. Returns when its command reaches the drive, if no other can overtake it any more.
+    #[inline(always)]
+    fn submit(&mut self, slot: u32, completed: Ps, at: Ps) -> Option<Ps> {
         let (mapping, shift) = (&*self.mapping, self.geometry.unit_shift);
-        let submitted = self.host.submit(slot, at, |drawn| {
+        let (at, waited) = self.host.submit(slot, at, |drawn| {
             // Their places in the map come from memory now, all at once, and not one by one when each
             // command is served.
             std::hint::black_box(mapping.touch(drawn.iter().map(|request| (request.offset.0 >> shift) as u32)));
-        });
-        if let Some((at, waited)) = submitted {
-            self.outcome.idle(completed, self.host.slots[slot as usize].stamp);
-            // A command that no other can overtake any more is served now instead of at its time: those
-            // that follow come from later completions, as long as none waited for its job to submit.
-            if READS && !waited && self.events.none_before(Lane::Submit, at) {
-                self.command(slot, at);
-            } else {
-                self.events.add_in_order(Lane::Submit, at, Event::of(What::Submit, slot));
-            }
+        })?;
+        self.outcome.idle(completed, self.host.slots[slot as usize].stamp);
+        // Commands that follow come from later completions, as long as none waited for its job to submit.
+        if READS && !waited && self.events.none_before(Lane::Submit, at) {
+            return Some(at);
         }
+        self.events.add_in_order(Lane::Submit, at, Event::of(What::Submit, slot));
+        None
     }
 
     /// A command reaches the drive.
-    #[inline]
+    #[inline(always)]
     fn command(&mut self, slot: u32, at: Ps) {
         let s = &mut self.host.slots[slot as usize];
         s.arrived = at;
@@ -306,7 +317,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     }
 
     /// The command is understood at `at`: start on it.
-    #[inline]
+    #[inline(always)]
     fn decoded(&mut self, slot: u32, at: Ps) {
         let s = &mut self.host.slots[slot as usize];
         s.decoded = at;
@@ -320,12 +331,13 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         }
     }
 
-    /// A request is complete for the host.
+    /// A request is complete for the host, and the next one takes its slot; returns what
+    /// [`Engine::submit`] does.
     ///
     /// Reads whose time is known when they leave the link are completed there and then, ahead of time;
     /// `at` does not go backwards for those of one kind.
-    #[inline]
-    pub(crate) fn complete(&mut self, slot: u32, at: Ps) {
+    #[inline(always)]
+    fn complete(&mut self, slot: u32, at: Ps) -> Option<Ps> {
         let s = &self.host.slots[slot as usize];
         self.outcome.completed(at, s);
         if s.direction == Direction::Read {
@@ -336,7 +348,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             self.look(at);
         }
         let free_at = self.host.completed(slot, at);
-        self.submit(slot, at, free_at);
+        self.submit(slot, at, free_at)
     }
 
     /// Looks at warm-up and goal at the completion at `at`.

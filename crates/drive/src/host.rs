@@ -102,7 +102,7 @@ impl Host {
 
     /// Puts the next request into a slot that became free at `at`; returns when the command reaches
     /// the drive and whether it waited for its job to submit another, or `None` if the job has no more. `drawn` sees requests some time before they come.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn submit(&mut self, slot: u32, at: Ps, drawn: impl FnOnce(&[Request])) -> Option<(Ps, bool)> {
         let s = &mut self.slots[slot as usize];
         let queue = &mut self.queues[s.job as usize];

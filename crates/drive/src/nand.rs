@@ -148,7 +148,7 @@ impl Nand {
     }
 
     /// Reads `bytes` at `place`: each page type touched is one read of the planes it spans.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self, place: Place, at: Ps, bytes: u32) -> DieRead {
         let (first, in_page) = self.page.divide(place.from);
         let (last, _) = self.page.divide(place.from + bytes - 1);

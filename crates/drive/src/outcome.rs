@@ -133,7 +133,7 @@ impl Outcome {
     }
 
     /// An I/O is complete.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(&mut self, at: Ps, slot: &Slot) {
         if self.started_at.is_none() {
             return;
@@ -161,7 +161,7 @@ impl Outcome {
     }
 
     /// Where the time of one request went, asked for if it is one of those that are followed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn went(&mut self, class: Class, stages: impl FnOnce() -> [Ps; STAGES]) {
         self.follows_in -= 1;
         if self.follows_in == 0 {

@@ -8,7 +8,7 @@ use crate::time::Ps;
 
 impl<const READS: bool> Engine<'_, READS> {
     /// A read was decoded.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self, slot: u32, at: Ps) {
         let s = &self.host.slots[slot as usize];
         let (offset, length) = (s.offset, s.length);
@@ -67,7 +67,7 @@ impl<const READS: bool> Engine<'_, READS> {
     }
 
     /// Starts a die on `bytes` from byte `from` of unit `ppn` on; returns how long it is busy with them.
-    #[inline]
+    #[inline(always)]
     fn read_die(&mut self, slot: u32, at: Ps, ppn: u32, from: u32, bytes: u32) -> Ps {
         let mut place = self.nand.place(ppn);
         place.from += from;
@@ -83,7 +83,7 @@ impl<const READS: bool> Engine<'_, READS> {
     }
 
     /// A die has a part in its register: over the channel with it, once that is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn die_done(&mut self, event: Event, at: Ps) {
         self.host.slots[event.id() as usize].flash_done = at;
         let part = event.at_channel();
@@ -92,24 +92,32 @@ impl<const READS: bool> Engine<'_, READS> {
         }
     }
 
-    /// A part is in the controller. The next one that waits for the channel begins.
-    #[inline]
-    pub(crate) fn ready(&mut self, event: Event, at: Ps) {
+    /// A part is in the controller. The next one that waits for the channel begins. Returns what
+    /// [`Engine::deliver`] does.
+    #[inline(always)]
+    pub(crate) fn ready(&mut self, event: Event, at: Ps) -> Option<Ps> {
         if let Some((part, ready)) = self.nand.next_transfer(event.die(), at) {
             self.events.add_in_order(Lane::Ready, ready, part);
         }
-        self.deliver(event.id(), event.bytes(), at);
+        self.deliver(event.id(), event.bytes(), at)
+    }
+
+    /// The data of a whole request is in the controller.
+    pub(crate) fn from_dram(&mut self, slot: u32, at: Ps) -> Option<Ps> {
+        let bytes = self.host.slots[slot as usize].length;
+        self.deliver(slot, bytes, at)
     }
 
     /// A part crosses the link; the last one completes the request. The link is reached in the order
-    /// of time, so that no request waits for one that comes later.
-    #[inline]
-    pub(crate) fn deliver(&mut self, slot: u32, bytes: u32, at: Ps) {
+    /// of time, so that no request waits for one that comes later. Returns when the request is complete,
+    /// if no other completion can come before that one.
+    #[inline(always)]
+    fn deliver(&mut self, slot: u32, bytes: u32, at: Ps) -> Option<Ps> {
         let s = &mut self.host.slots[slot as usize];
         let at_host = self.link.deliver(s.job, at, bytes);
         s.parts_left -= 1;
         if s.parts_left > 0 {
-            return;
+            return None;
         }
         let s = *s;
         let mut completed = at_host + self.host.jobs_delay;
@@ -128,9 +136,9 @@ impl<const READS: bool> Engine<'_, READS> {
             [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at]
         });
         if known {
-            self.complete(slot, completed);
-        } else {
-            self.events.add_in_order(Lane::Complete, completed, Event::of(What::Complete, slot));
+            return Some(completed);
         }
+        self.events.add_in_order(Lane::Complete, completed, Event::of(What::Complete, slot));
+        None
     }
 }
