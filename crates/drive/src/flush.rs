@@ -31,6 +31,8 @@ struct Pslc {
 #[derive(Debug)]
 pub(crate) struct Flusher {
     in_flight: u32,
+    /// Those of them that make room in the buffer.
+    releasing: u32,
     in_flight_max: u32,
     /// Starts of programs are spread evenly, as peak-power management does: no faster than the
     /// ceiling on programs in flight can sustain.
@@ -58,6 +60,7 @@ impl Flusher {
         });
         Flusher {
             in_flight: 0,
+            releasing: 0,
             in_flight_max,
             starts: Server::default(),
             spacing: spacing(ps(p.nand.program_time.value)),
@@ -75,6 +78,9 @@ impl Flusher {
 impl<const READS: bool> Engine<'_, READS> {
     /// Starts programs while the power or controller ceiling allows: what collection owes first, so
     /// that free space stays level, then whole programs of host data, then folding.
+    ///
+    /// Less than a program is padded only where writes wait for room and nothing under way will make any:
+    /// with many streams or large writes a small buffer can be full of such rests.
     pub(crate) fn flush(&mut self, at: Ps) {
         let units = self.geometry.program_units as usize;
         while self.flusher.in_flight < self.flusher.in_flight_max {
@@ -82,6 +88,12 @@ impl<const READS: bool> Engine<'_, READS> {
                 self.counters.media_written += self.geometry.program_bytes();
                 self.program(ppn, at, 0, None);
             } else if let Some(stream) = self.buffer.whole_program(units) {
+                self.program_host(stream, units, at);
+            } else if self.flusher.releasing == 0
+                && self.buffer.is_full()
+                && self.merger.is_idle()
+                && let Some(stream) = self.buffer.any_pending()
+            {
                 self.program_host(stream, units, at);
             } else if !self.fold(at) {
                 break;
@@ -91,11 +103,12 @@ impl<const READS: bool> Engine<'_, READS> {
 
     fn program_host(&mut self, stream: u32, units: usize, at: Ps) {
         self.buffer.take_program(stream, units, &mut self.flusher.units);
+        let taken = self.flusher.units.len() as u32;
         self.flusher.units.retain(|lpn| *lpn != UNMAPPED);
         if self.flusher.units.is_empty() {
             // Written only to fill the buffer: as long as a program, but nothing is mapped.
             self.flusher.rehearsed = self.flusher.rehearsed.wrapping_add(1);
-            self.program(self.flusher.rehearsed * units as u32, at, units as u32, None);
+            self.program(self.flusher.rehearsed * units as u32, at, taken, None);
             return;
         }
         let settled = matches!(self.warm_up, Some(WarmUp::Settling));
@@ -125,7 +138,7 @@ impl<const READS: bool> Engine<'_, READS> {
         if pslc.is_some() {
             self.counters.pslc_used += self.geometry.program_bytes();
         }
-        self.program(ppn, at, units as u32, pslc);
+        self.program(ppn, at, taken, pslc);
     }
 
     /// Moves a program's worth out of the one-bit flash, while nothing else is to be done.
@@ -143,6 +156,7 @@ impl<const READS: bool> Engine<'_, READS> {
 
     fn program(&mut self, ppn: u32, at: Ps, host_units: u32, pslc: Option<Pslc>) {
         self.flusher.in_flight += 1;
+        self.flusher.releasing += u32::from(host_units > 0);
         let (spacing, time) = pslc.map_or((self.flusher.spacing, None), |p| (p.spacing, Some(p.program_time)));
         let start = self.flusher.starts.serve(at, spacing) - spacing;
         let die = self.nand.die_of_program(ppn);
@@ -169,6 +183,7 @@ impl<const READS: bool> Engine<'_, READS> {
         }
         self.flusher.unused.push(id);
         self.flusher.in_flight -= 1;
+        self.flusher.releasing -= u32::from(host_units > 0);
         self.buffer.release(u64::from(host_units) * self.geometry.unit_bytes);
         self.admit_waiting(at);
         self.flush(at);
@@ -179,7 +194,7 @@ impl<const READS: bool> Engine<'_, READS> {
     pub(crate) fn drain(&mut self) {
         let mut left: Vec<(u32, u16)> = self.merger.drain().collect();
         while let Some((_, event)) = self.events.next::<READS>() {
-            if event.what() == What::Merged {
+            if event.what() == What::Merged && self.merger.done(event.id()) {
                 left.push((event.id(), event.stream()));
             }
         }

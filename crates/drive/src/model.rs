@@ -1,11 +1,11 @@
 //! The modelled drive as a target.
 
 use crate::engine::{self, Counters, Goal, Order, Stop, writes_data};
-use crate::ftl::{Collected, Ftl, Policy, Victims};
+use crate::ftl::{Collected, Ftl, Policy, UNMAPPED, Victims};
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
 use flashlab_samples::{Ended, Granted, HealthLog, JobResult, Origin, Series, TargetIdentity, TargetKind};
-use flashlab_spec::{DriveProfile, Feature, Hosts, Isolation, Job, Region, Rw, SpecError, VictimChoice};
+use flashlab_spec::{DriveProfile, Feature, Hosts, Isolation, Job, Pattern, Region, Rw, SpecError, VictimChoice};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use flashlab_workload::named_seed;
@@ -33,7 +33,9 @@ const SUPPORTED: [Feature; 8] = [
     Feature::Placement,
 ];
 
-/// A drive that exists only as a profile.
+/// A drive that exists only as a profile. A clone is a checkpoint of it: the same jobs do the same to
+/// both.
+#[derive(Debug, Clone)]
 pub struct ModelledDrive {
     profile: DriveProfile,
     hosts: Hosts,
@@ -43,6 +45,8 @@ pub struct ModelledDrive {
     counters: Counters,
     /// Whether the spare has been brought to `initial_free_share` since the purge.
     aged: bool,
+    /// Units written and moved for that, which no job asked for.
+    aging_units: u64,
 }
 
 impl ModelledDrive {
@@ -87,7 +91,7 @@ impl ModelledDrive {
             logical_block: Bytes(512),
         };
         let mapping = purged(&profile, &geometry);
-        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default(), aged: false }
+        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default(), aged: false, aging_units: 0 }
     }
 
     /// The profile it follows.
@@ -95,20 +99,53 @@ impl ModelledDrive {
         &self.profile
     }
 
-    /// The job on the scaled drive.
-    fn scaled(&self, job: &Job) -> Job {
+    /// Whether the unit at byte `offset` of the scaled drive is mapped. Jobs have addresses at full scale;
+    /// [`ModelledDrive::scaled_job`] says where they go.
+    pub fn is_mapped(&self, offset: Bytes) -> bool {
+        let lpn = offset.0 >> self.geometry.unit_shift;
+        lpn < u64::from(self.geometry.user_units) && self.mapping.lookup(lpn as u32) != UNMAPPED
+    }
+
+    /// Checks that the map agrees with itself ([`Ftl::check`]), and the counted bytes with the map. Looks
+    /// at every unit: for tests.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self) -> Result<(), String> {
+        self.mapping.check()?;
+        let (layout, c) = (self.mapping.layout(), &self.counters);
+        // Of each stream of collected data one program may have been begun and not be full; and one when
+        // aging ended.
+        let streams = self.mapping.policy().frontiers() - self.mapping.policy().host_streams;
+        let begun = 2 * u64::from(streams) * self.geometry.program_bytes();
+        let units = self.mapping.host_units() + self.mapping.moved_units() - self.aging_units;
+        if c.media_written + begun < units * self.geometry.unit_bytes {
+            return Err(format!("{units} units were written and only {} bytes programmed", c.media_written));
+        }
+        if self.mapping.free_units() > layout.physical_units() {
+            return Err(format!("{} units are free of {}", self.mapping.free_units(), layout.physical_units()));
+        }
+        Ok(())
+    }
+
+    /// The job as it runs on the scaled drive: the region, extents and amount at its size. Times are
+    /// scaled when it runs.
+    pub fn scaled_job(&self, job: &Job) -> Job {
         let mut scaled = job.clone();
         let user = self.geometry.user_bytes() / job.bs.0 * job.bs.0;
         let whole = job.region.length >= self.identity.capacity;
         let grain = job.bs.0.max(self.geometry.unit_bytes);
         let floor = job.bs.0 * u64::from(job.numjobs);
-        let length = if whole { user } else { self.geometry.scaled(job.region.length, grain).max(floor) };
+        let length = if whole { user } else { self.geometry.scaled(job.region.length, grain).max(floor).min(user) };
         let offset = if whole { 0 } else { self.geometry.scaled(job.region.offset, grain).min(user - length) };
         scaled.region = Region { offset: Bytes(offset), length: Bytes(length) };
         scaled.extents = self.scaled_extents(job);
-        let all = |amount: Bytes| amount >= job.region.length;
-        scaled.amount =
-            job.amount.map(|a| Bytes(if all(a) { length } else { self.geometry.scaled(a, job.bs.0).max(job.bs.0) }));
+        scaled.amount = job.amount.map(|amount| {
+            // Once through the region stays once through it.
+            let (times, rest) = (amount.0 / job.region.length.0.max(1), amount.0 % job.region.length.0.max(1));
+            let rest = self.geometry.scaled(Bytes(rest), job.bs.0);
+            Bytes(length.saturating_mul(times).saturating_add(rest).max(job.bs.0))
+        });
         scaled
     }
 
@@ -171,7 +208,10 @@ impl ModelledDrive {
         job.rw == Rw::Write
             && job.numjobs == 1
             && job.extents.is_empty()
-            && job.amount.is_some_and(|a| a.0 > 2 * buffers)
+            && job.pattern == Pattern::default()
+            && job.arrival.is_closed()
+            && job.runtime.is_none()
+            && job.amount.is_some_and(|a| a.0 > 2 * buffers && a <= job.region.length)
     }
 
     fn program_rate(&self) -> BytesPerSecond {
@@ -182,11 +222,14 @@ impl ModelledDrive {
     fn finish_fill(&mut self, job: &Job, result: &mut JobResult) {
         let unit = self.geometry.unit_bytes;
         let amount = job.amount.map_or(0, |a| a.0);
-        let start = (job.region.offset.0 + result.write.bytes.0) / unit;
-        let end = (job.region.offset.0 + amount.min(job.region.length.0)).div_ceil(unit);
-        let end = end.min(u64::from(self.geometry.user_units));
-        let filled = self.mapping.fill_sequential(start as u32, end as u32, 0);
-        let bytes = (end - start.min(end)) * unit;
+        // Of what was counted, as much as is outstanding may have been under way when writes began to be
+        // mapped, and lie elsewhere.
+        let certain = result.write.bytes.0.saturating_sub(job.outstanding() * job.bs.0);
+        let start = (job.region.offset.0 + certain) / unit;
+        let end = (job.region.offset.0 + amount).div_ceil(unit).min(u64::from(self.geometry.user_units));
+        let stream = u32::from(job.placement_of(0).unwrap_or(0));
+        let filled = self.mapping.fill_sequential(start as u32, end as u32, stream);
+        let bytes = amount.saturating_sub(result.write.bytes.0);
         let programmed = (filled.host_programs + filled.moved_programs) * self.geometry.program_bytes();
         self.counters.host_written += bytes;
         self.counters.media_written += programmed;
@@ -206,6 +249,7 @@ impl ModelledDrive {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, "initial-free-share", 0));
         let mut units = vec![0; self.geometry.program_units as usize];
         let mut collected = Collected::default();
+        let before = self.mapping.host_units() + self.mapping.moved_units();
         // Once collection keeps the pool level it falls no further, so the loop is bounded as well.
         for _ in 0..spare / u64::from(self.geometry.program_units) {
             if self.mapping.free_units() <= free {
@@ -215,6 +259,7 @@ impl ModelledDrive {
             collected.clear();
             self.mapping.write_program(0, &units, &mut collected);
         }
+        self.aging_units = self.mapping.host_units() + self.mapping.moved_units() - before;
     }
 
     fn health_now(&self) -> HealthLog {
@@ -241,7 +286,7 @@ impl Target for ModelledDrive {
     fn purge(&mut self) -> Result<Purge, TargetError> {
         self.mapping = purged(&self.profile, &self.geometry);
         self.counters = Counters::default();
-        self.aged = false;
+        (self.aged, self.aging_units) = (false, 0);
         Ok(Purge::Purged)
     }
 
@@ -249,7 +294,7 @@ impl Target for ModelledDrive {
         job.validate(self.identity.logical_block, self.identity.capacity)?;
         job.check_supported("the modelled drive", &SUPPORTED)?;
         self.check_placement(job)?;
-        let scaled = self.scaled(job);
+        let scaled = self.scaled_job(job);
         scaled.validate(self.identity.logical_block, Bytes(self.geometry.user_bytes()))?;
         let before = self.health_now();
         let fill = self.is_fill(&scaled);

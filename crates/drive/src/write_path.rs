@@ -23,8 +23,8 @@ impl<const READS: bool> Engine<'_, READS> {
         if self.buffer.admit_or_wait(slot, bytes) {
             self.admitted(slot, at);
             self.merge(at);
-            self.flush(at);
         }
+        self.flush(at);
     }
 
     pub(crate) fn admit_waiting(&mut self, at: Ps) {
@@ -112,10 +112,14 @@ impl<const READS: bool> Engine<'_, READS> {
 
     /// The old content of a unit was read: it is whole now.
     pub(crate) fn merged(&mut self, lpn: u32, stream: u16, at: Ps) {
-        self.merger.done(lpn);
-        let unit = if stream & REHEARSED == 0 { lpn } else { UNMAPPED };
-        self.buffer.add_pending(u32::from(stream & !REHEARSED), unit);
-        self.merge(at);
+        if self.merger.done(lpn) {
+            let unit = if stream & REHEARSED == 0 { lpn } else { UNMAPPED };
+            self.buffer.add_pending(u32::from(stream & !REHEARSED), unit);
+            self.merge(at);
+        } else {
+            self.buffer.release(self.geometry.unit_bytes);
+            self.admit_waiting(at);
+        }
         self.flush(at);
     }
 
@@ -131,10 +135,14 @@ impl<const READS: bool> Engine<'_, READS> {
         let stages = || [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
         self.outcome.went(s.class, stages);
         if first < end && !self.rehearses() {
-            // What still waits for a program must not come back after the trim.
-            let forgotten = self.buffer.forget(first, end);
-            self.buffer.release(forgotten * self.geometry.unit_bytes);
+            // What still waits for a merge or a program must not come back after the trim.
+            let forgotten = self.buffer.forget(first, end) + self.merger.trim(first, end);
             (first..end).for_each(|lpn| _ = self.mapping.trim(lpn));
+            if forgotten > 0 {
+                self.buffer.release(forgotten * self.geometry.unit_bytes);
+                self.admit_waiting(at);
+                self.flush(at);
+            }
         }
         self.events.add_in_order(Lane::Complete, acknowledged, Event::of(What::Complete, slot));
     }

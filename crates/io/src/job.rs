@@ -2,14 +2,17 @@
 
 use crate::region::stride;
 use crate::series::SeriesBuilder;
+use crate::tally::DirectionCounts;
 use crate::tally::{Counts, ErrorRecord, IntervalPart};
-use crate::target::{EngineChoice, OpenOptions};
-use crate::worker::{Clock, End, Message, Meter, Worker, stuck_kind};
-use flashlab_samples::{CpuTime, DirectionResult, Ended, ErrorCount, Granted, JobResult, JobShare, LatencyHistogram};
+use crate::verify;
+use crate::worker::{Clock, End, Message, Meter, Setup, Worker, stuck_kind};
+use flashlab_samples::{
+    ClassTimes, CpuTime, DirectionResult, Ended, ErrorCount, Granted, Interval, JobResult, JobShare, LatencyHistogram,
+    StageTime,
+};
 use flashlab_spec::{Job, SpecError};
 use flashlab_target::{Observer, Progress, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,15 +53,18 @@ struct Edges {
     end: Option<CpuTime>,
 }
 
+/// Takes each interval of the series as soon as it is whole.
+pub(crate) type Sink<'a> = &'a mut (dyn FnMut(Interval) + Send);
+
 /// A job with its threads set up.
 pub(crate) struct Run<'a> {
     job: &'a Job,
     path: &'a Path,
+    setup: Arc<Setup>,
     threads: Vec<Thread>,
     messages: Receiver<Message>,
     intervals: Receiver<IntervalPart>,
     stop: Arc<AtomicBool>,
-    stuck_after: Nanos,
     granted: Granted,
     series: SeriesBuilder,
     /// Errors that no thread could count itself.
@@ -72,16 +78,14 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// [`TargetError`] if a thread, its buffers or its ring can't be had; then nothing was done.
-    pub(crate) fn new(
-        job: &'a Job,
-        file: &Arc<File>,
-        path: &'a Path,
-        options: OpenOptions,
-        stuck_after: Nanos,
-    ) -> Result<Self, TargetError> {
+    pub(crate) fn new(job: &'a Job, path: &'a Path, setup: Setup, direct: bool) -> Result<Self, TargetError> {
         check_memory(job)?;
+        if let Some(ledger) = setup.ledger.as_ref().filter(|_| job.rw.writes()) {
+            verify::begin(ledger, job);
+        }
         let (message_in, messages) = channel();
         let (interval_in, intervals) = channel();
+        let setup = Arc::new(setup);
         let mut run = Run {
             job,
             path,
@@ -89,30 +93,32 @@ impl<'a> Run<'a> {
             messages,
             intervals,
             stop: Arc::new(AtomicBool::new(false)),
-            stuck_after,
             granted: Granted::default(),
-            series: SeriesBuilder::default(),
+            series: SeriesBuilder::new(setup.tuning.interval),
+            setup,
             errors: Vec::new(),
             panic: None,
             cpu: Edges { begin: None, end: None },
         };
         for index in 0..job.numjobs {
-            run.spawn(index, file, options.engine, &message_in, &interval_in)?;
+            run.spawn(index, &message_in, &interval_in)?;
         }
         drop((message_in, interval_in));
         run.await_ready()?;
-        run.granted.engine = match options.engine {
-            EngineChoice::IoUring => "io_uring".to_owned(),
-            EngineChoice::Psync => "psync".to_owned(),
-        };
-        run.granted.direct = Some(options.direct);
+        run.granted.engine = run.setup.engine.word().to_owned();
+        run.granted.direct = Some(direct);
         if let Some(resolution) = clock_resolution() {
             run.remark(&format!("CLOCK_MONOTONIC in steps of {resolution}"));
         }
         if job.rw.writes() {
-            run.remark("no-fsync");
+            run.remark(&durability(job));
         }
         Ok(run)
+    }
+
+    /// Adds a word about what was asked for and not granted.
+    pub(crate) fn refused(&mut self, text: String) {
+        self.granted.refused.push(text);
     }
 
     /// Adds a word about what was in force.
@@ -123,8 +129,6 @@ impl<'a> Run<'a> {
     fn spawn(
         &mut self,
         index: u32,
-        file: &Arc<File>,
-        engine: EngineChoice,
         messages: &Sender<Message>,
         intervals: &Sender<IntervalPart>,
     ) -> Result<(), TargetError> {
@@ -139,11 +143,9 @@ impl<'a> Run<'a> {
         let worker = Worker {
             index,
             job: self.job.clone(),
-            engine,
-            file: Arc::clone(file),
+            setup: Arc::clone(&self.setup),
             stop: Arc::clone(&self.stop),
             meter: Arc::clone(&meter),
-            stuck_after_ns: self.stuck_after.0,
             start,
             messages: messages.clone(),
             intervals: intervals.clone(),
@@ -180,8 +182,12 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// [`TargetError::Io`] if a thread panicked, which is a fault of this program.
-    pub(crate) fn finish(mut self, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
-        let start = Instant::now();
+    pub(crate) fn finish(
+        mut self,
+        start: Instant,
+        observer: &mut dyn Observer,
+        mut sink: Option<Sink<'_>>,
+    ) -> Result<JobResult, TargetError> {
         let clock = Clock::from(start);
         for thread in &mut self.threads {
             // A thread that is gone has sent its reason, which is read below.
@@ -205,13 +211,36 @@ impl<'a> Run<'a> {
                 // All senders are gone, so no thread is running whatever it last said.
                 Err(RecvTimeoutError::Disconnected) => self.lose_running("a thread ended without a word"),
             }
-            self.intervals.try_iter().for_each(|part| self.series.add(&part));
+            self.take_intervals(sink.as_mut());
         }
         self.cpu.end = self.cpu.end.or_else(process_cpu);
         self.intervals.try_iter().for_each(|part| self.series.add(&part));
         match self.panic.take() {
             Some(text) => Err(self.fault(&text)),
-            None => Ok(self.merge()),
+            None => {
+                let mut result = self.merge();
+                if let Some(sink) = sink {
+                    result.series.intervals.drain(..).for_each(sink);
+                }
+                Ok(result)
+            }
+        }
+    }
+
+    /// Adds the intervals that came in; with a sink, hands on those that all threads are done with.
+    fn take_intervals(&mut self, sink: Option<&mut Sink<'_>>) {
+        // Before the channel is emptied: what a thread is done with it has sent.
+        let done = |thread: &Thread| match thread.outcome {
+            Outcome::Running => thread.meter.intervals.load(Ordering::Acquire),
+            Outcome::Done(..) | Outcome::Lost => u64::MAX,
+        };
+        // A thread that ended has told so through the other channel, after its last interval.
+        let whole = self.threads.iter().map(done).min().filter(|n| *n < u64::MAX);
+        self.intervals.try_iter().for_each(|part| self.series.add(&part));
+        if let (Some(sink), Some(whole)) = (sink, whole) {
+            while let Some(interval) = self.series.take(whole) {
+                sink(interval);
+            }
         }
     }
 
@@ -237,7 +266,7 @@ impl<'a> Run<'a> {
     }
 
     fn bytes(&self) -> u64 {
-        self.threads.iter().map(|t| t.meter.0.load(Ordering::Relaxed)).sum()
+        self.threads.iter().map(|t| t.meter.bytes.load(Ordering::Relaxed)).sum()
     }
 
     /// Takes the process's CPU time when the measured window begins and ends.
@@ -264,12 +293,12 @@ impl<'a> Run<'a> {
     /// Gives up threads that the kernel does not give back.
     fn leave_stuck_threads(&mut self, now: u64) {
         for thread in self.threads.iter_mut().filter(|t| matches!(t.outcome, Outcome::Running)) {
-            let moved = thread.meter.0.load(Ordering::Relaxed);
-            if moved != thread.seen {
-                (thread.seen, thread.seen_ns) = (moved, now);
+            let turns = thread.meter.turns.load(Ordering::Relaxed);
+            if turns != thread.seen {
+                (thread.seen, thread.seen_ns) = (turns, now);
             }
             let age_ns = now - thread.seen_ns;
-            if age_ns > self.stuck_after.0.saturating_add(GRACE_NS) {
+            if age_ns > self.setup.stuck_after_ns.saturating_add(GRACE_NS) {
                 thread.outcome = Outcome::Lost;
                 let kind = stuck_kind(age_ns);
                 self.errors.push(ErrorRecord { kind, count: 1, first_offset: None, first_ns: now });
@@ -289,10 +318,10 @@ impl<'a> Run<'a> {
 
     /// One result from what all threads counted.
     fn merge(self) -> JobResult {
-        let mut read = DirectionResult::default();
-        let mut write = DirectionResult::default();
+        let mut directions: [DirectionResult; 3] = Default::default();
+        let mut flushes = LatencyHistogram::new();
         let (mut in_flight_ns, mut elapsed_ns) = (0u128, 0u64);
-        let mut records = self.errors;
+        let (mut records, mut granted) = (self.errors, self.granted);
         let mut shares = Vec::with_capacity(self.threads.len());
         let mut stopped = false;
         for thread in self.threads {
@@ -301,12 +330,13 @@ impl<'a> Run<'a> {
                 continue;
             };
             stopped |= end == End::Stopped;
-            shares.push(share(&counts.read.0, &counts.write.0));
-            add(&mut read, &counts.read);
-            add(&mut write, &counts.write);
+            shares.push(share(&counts.directions));
+            directions.iter_mut().zip(&counts.directions).for_each(|(into, counts)| add(into, counts));
+            flushes.merge(&counts.flushes);
             in_flight_ns += counts.in_flight_ns;
             elapsed_ns = elapsed_ns.max(counts.elapsed_ns);
             records.extend(counts.errors);
+            granted.features.extend(counts.remarks);
         }
         let errors = merge_errors(records);
         let ended = match (errors.is_empty(), stopped) {
@@ -315,17 +345,18 @@ impl<'a> Run<'a> {
             (true, false) => Ended::Completed,
         };
         let elapsed = Nanos(elapsed_ns);
+        let [read, write, trim] = directions;
         JobResult {
             elapsed,
             ramp: self.job.ramp,
             read,
             write,
-            trim: DirectionResult::default(),
+            trim,
             in_flight_mean: (elapsed_ns > 0).then(|| in_flight_ns as f64 / elapsed_ns as f64),
             series: self.series.finish(elapsed),
-            classes: vec![],
+            classes: flush_class(self.job, &flushes),
             shares,
-            granted: self.granted,
+            granted,
             errors,
             cpu: self.cpu.begin.zip(self.cpu.end).map(|(begin, end)| CpuTime {
                 user: end.user.saturating_sub(begin.user),
@@ -339,16 +370,43 @@ impl<'a> Run<'a> {
     }
 }
 
-fn add(into: &mut DirectionResult, (histogram, bytes): &(LatencyHistogram, u64)) {
-    into.ios += histogram.count();
-    into.bytes = Bytes(into.bytes.0 + bytes);
-    into.lat.merge(histogram);
+fn add(into: &mut DirectionResult, counts: &DirectionCounts) {
+    into.ios += counts.lat.count();
+    into.bytes = Bytes(into.bytes.0 + counts.bytes);
+    into.lat.merge(&counts.lat);
+    for (into, from) in [(&mut into.service, &counts.service), (&mut into.slat, &counts.slat)] {
+        if let Some(from) = from {
+            into.get_or_insert_default().merge(from);
+        }
+    }
 }
 
-fn share(read: &LatencyHistogram, write: &LatencyHistogram) -> JobShare {
-    let ios = read.count() + write.count();
-    let sum = |h: &LatencyHistogram| h.mean_ns().unwrap_or(0.0) * h.count() as f64;
-    JobShare { ios, lat_mean_ns: (ios > 0).then(|| (sum(read) + sum(write)) / ios as f64) }
+fn share(directions: &[DirectionCounts; 3]) -> JobShare {
+    let ios: u64 = directions.iter().map(|d| d.lat.count()).sum();
+    let sum: f64 = directions.iter().map(|d| d.lat.mean_ns().unwrap_or(0.0) * d.lat.count() as f64).sum();
+    JobShare { ios, lat_mean_ns: (ios > 0).then(|| sum / ios as f64) }
+}
+
+/// fsync or fdatasync as a class of requests of its own, with their mean time.
+fn flush_class(job: &Job, flushes: &LatencyHistogram) -> Vec<ClassTimes> {
+    let class = if job.durability.fdatasync_every > 0 { "fdatasync" } else { "fsync" };
+    let whole = |mean_ns| ClassTimes {
+        class: class.into(),
+        ios: flushes.count(),
+        stages: vec![StageTime { stage: "whole".into(), mean_ns }],
+    };
+    flushes.mean_ns().map(whole).into_iter().collect()
+}
+
+/// How the job's writes are made durable, in a word.
+fn durability(job: &Job) -> String {
+    let d = &job.durability;
+    match (d.fsync_every, d.fdatasync_every, d.dsync) {
+        (0, 0, false) => "no-fsync".into(),
+        (0, 0, true) => "dsync".into(),
+        (0, every, dsync) => format!("fdatasync after {every} writes{}", if dsync { ", dsync" } else { "" }),
+        (every, _, dsync) => format!("fsync after {every} writes{}", if dsync { ", dsync" } else { "" }),
+    }
 }
 
 /// Sums by kind; the offset is that of the error that came first in time.
@@ -450,6 +508,8 @@ fn bytes_left(job: &Job, bytes: u64, rate: Option<BytesPerSecond>) -> Option<(f6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ring::Modes;
+    use crate::{EngineChoice, Tuning};
     use flashlab_spec::{Region, Rw};
     use flashlab_target::Unobserved;
 
@@ -464,13 +524,23 @@ mod tests {
 
     #[test]
     fn a_thread_that_panics_stops_the_others_and_is_reported() {
-        let file = Arc::new(tempfile::tempfile().expect("file"));
+        let file = tempfile::tempfile().expect("file");
         file.set_len(64 << 10).expect("size");
         // Was not admitted: one block can't be shared by two sequential threads, which panics in both.
         let job = Job { region: Region { offset: Bytes::ZERO, length: Bytes::kib(4) }, ..job() };
-        let options = OpenOptions { direct: false, engine: EngineChoice::Psync };
-        let run = Run::new(&job, &file, Path::new("/x"), options, Nanos::secs(1)).expect("set up");
-        let error = run.finish(&mut Unobserved).expect_err("a panic").to_string();
+        let setup = Setup {
+            file: Arc::new(file),
+            engine: EngineChoice::Psync,
+            tuning: Tuning::default(),
+            modes: Modes::default(),
+            logical_block: Bytes(512),
+            is_block_device: false,
+            geometry: verify::geometry(&job, Bytes(512), 0),
+            ledger: None,
+            stuck_after_ns: 1_000_000_000,
+        };
+        let run = Run::new(&job, Path::new("/x"), setup, false).expect("set up");
+        let error = run.finish(Instant::now(), &mut Unobserved, None).expect_err("a panic").to_string();
         assert!(error.contains("not validated") && error.contains("fault of flashlab"), "{error}");
     }
 

@@ -21,18 +21,28 @@
 // The engine hands buffers to the kernel; each block says why it may.
 #![allow(unsafe_code)]
 
+mod admit;
+mod data;
+mod entry;
 mod explain;
 mod job;
+mod ledger;
+mod null;
+mod pace;
 mod probe;
 mod psync;
 mod region;
 mod ring;
+mod seal;
 mod series;
 mod source;
 mod tally;
 mod target;
+mod tuning;
 mod uring;
+mod verify;
 mod worker;
 
 pub use probe::{DirectProbe, Probe, RingProbe, Unavailable, probe};
-pub use target::{ASSUMED_RATE, EngineChoice, FileTarget, OpenOptions};
+pub use target::{ASSUMED_RATE, EngineChoice, FileTarget, IntervalSink, OpenOptions};
+pub use tuning::Tuning;

@@ -3,7 +3,7 @@
 
 use crate::explain::{BUFFERED_REMEDY, disabled_sysctl, errno_text, ring_refused};
 use crate::region::Region;
-use crate::ring::Ring;
+use crate::ring::{Modes, Ring};
 use flashlab_target::TargetError;
 use flashlab_units::Bytes;
 use rustix::process::{Resource, getrlimit};
@@ -74,7 +74,7 @@ pub fn probe(path: Option<&Path>) -> Probe {
 fn probe_ring() -> Result<RingProbe, Unavailable> {
     // On its own thread: a ring belongs to the thread that made it.
     let probed = std::thread::spawn(|| {
-        let mut ring = Ring::new(RING_ENTRIES)?;
+        let mut ring = Ring::new(RING_ENTRIES, &Modes::default())?;
         ring.try_registered_ring();
         if let (Ok(file), Ok(region)) = (File::open("/dev/null"), Region::map(RING_ENTRIES, Bytes::kib(4))) {
             ring.register(&file, &region);

@@ -24,13 +24,47 @@ const FLAGS: [Flag; 4] = [
     ("NO_SQARRAY", "6.6", |b| _ = b.setup_no_sqarray()),
 ];
 
-/// What the engine uses, with the opcode.
-const OPERATIONS: [(&str, u8); 4] = [
+/// What the engine uses, with the opcode. The last three are for trims and flushes only.
+const OPERATIONS: [(&str, u8); 7] = [
     ("READ_FIXED", opcode::ReadFixed::CODE),
     ("WRITE_FIXED", opcode::WriteFixed::CODE),
     ("READ", opcode::Read::CODE),
     ("WRITE", opcode::Write::CODE),
+    ("FSYNC", opcode::Fsync::CODE),
+    ("FALLOCATE", opcode::Fallocate::CODE),
+    ("URING_CMD", opcode::UringCmd16::CODE),
 ];
+
+/// A submitting kernel thread goes to sleep after this long without work.
+const SQPOLL_IDLE_MS: u32 = 1_000;
+
+/// How completions and submissions are had, beyond interrupts and system calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Modes {
+    pub(crate) iopoll: bool,
+    pub(crate) sqpoll: bool,
+}
+
+impl Modes {
+    /// Whether a setup flag goes together with them: with a kernel thread that submits there is no task
+    /// work to put off.
+    fn allow(self, flag: &str) -> bool {
+        !self.sqpoll || !matches!(flag, "COOP_TASKRUN" | "DEFER_TASKRUN")
+    }
+
+    fn ask(self, builder: &mut Builder) {
+        if self.iopoll {
+            builder.setup_iopoll();
+        }
+        if self.sqpoll {
+            builder.setup_sqpoll(SQPOLL_IDLE_MS);
+        }
+    }
+
+    fn words(self) -> impl Iterator<Item = String> {
+        [(self.iopoll, "IOPOLL"), (self.sqpoll, "SQPOLL")].into_iter().filter(|(on, _)| *on).map(|(_, w)| w.to_owned())
+    }
+}
 
 /// A ring, and in words what it has and lacks.
 pub(crate) struct Ring {
@@ -45,13 +79,14 @@ impl Ring {
     ///
     /// # Errors
     /// [`TargetError::NotGranted`] with what the kernel said and the remedy.
-    pub(crate) fn new(entries: u32) -> Result<Self, TargetError> {
+    pub(crate) fn new(entries: u32, modes: &Modes) -> Result<Self, TargetError> {
         let mut attempt = 0;
         let ring = loop {
             let kept = FLAGS.len() - attempt;
             let mut builder = IoUring::builder();
             builder.dontfork();
-            FLAGS[..kept].iter().for_each(|(_, _, ask)| ask(&mut builder));
+            FLAGS[..kept].iter().filter(|(name, ..)| modes.allow(name)).for_each(|(_, _, ask)| ask(&mut builder));
+            modes.ask(&mut builder);
             match builder.build(entries) {
                 Ok(ring) => break ring,
                 Err(e) if e.raw_os_error() == Some(libc::EINVAL) && kept > 0 => attempt += 1,
@@ -70,7 +105,12 @@ impl Ring {
         }
         Ok(Ring {
             ring,
-            features: kept.iter().map(|(name, _, _)| (*name).to_owned()).collect(),
+            features: kept
+                .iter()
+                .filter(|(name, ..)| modes.allow(name))
+                .map(|(name, _, _)| (*name).to_owned())
+                .chain(modes.words())
+                .collect(),
             refused: lacking.iter().map(|(name, since, _)| format!("{name}: EINVAL, needs Linux {since}")).collect(),
         })
     }

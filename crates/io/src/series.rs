@@ -1,44 +1,68 @@
-//! The one-second intervals of all threads, merged on their common grid.
+//! The intervals of all threads, merged on their common grid: kept for the result, or handed out one
+//! by one as soon as no thread can add to them, so that a run of days needs no memory for them.
 
-use crate::tally::{INTERVAL_NS, IntervalPart};
+use crate::tally::IntervalPart;
 use flashlab_samples::{Interval, IntervalDirection, Series, SparseHistogram};
 use flashlab_units::{Bytes, Nanos};
+use std::collections::VecDeque;
 
 /// Intervals as they come in, by index. All threads share the start of the measured window, so that
-/// the same index means the same second.
-#[derive(Debug, Default)]
+/// the same index means the same time.
+#[derive(Debug)]
 pub(crate) struct SeriesBuilder {
-    seconds: Vec<(IntervalDirection, IntervalDirection)>,
+    length_ns: u64,
+    /// Intervals that were handed out.
+    gone: u64,
+    open: VecDeque<(IntervalDirection, IntervalDirection)>,
 }
 
 impl SeriesBuilder {
-    /// Adds one second of one thread.
+    /// For intervals of `length`.
+    pub(crate) fn new(length: Nanos) -> Self {
+        SeriesBuilder { length_ns: length.0, gone: 0, open: VecDeque::new() }
+    }
+
+    /// Adds one interval of one thread. One that was handed out must not be added to.
     pub(crate) fn add(&mut self, part: &IntervalPart) {
-        let index = part.index as usize;
-        if self.seconds.len() <= index {
-            self.seconds.resize_with(index + 1, Default::default);
+        // A thread that was left behind and came back all the same; its counts are not in the result.
+        let Some(index) = part.index.checked_sub(self.gone) else { return };
+        let index = index as usize;
+        if self.open.len() <= index {
+            self.open.resize_with(index + 1, Default::default);
         }
-        let (read, write) = &mut self.seconds[index];
+        let (read, write) = &mut self.open[index];
         merge(read, &part.read);
         merge(write, &part.write);
     }
 
-    /// The series of a window of `elapsed`: no gaps, the last interval cut to the window.
+    /// The first interval, if it lies before `before`, where no thread adds to it any more.
+    pub(crate) fn take(&mut self, before: u64) -> Option<Interval> {
+        if self.gone >= before {
+            return None;
+        }
+        let (read, write) = self.open.pop_front().unwrap_or_default();
+        let start = Nanos(self.gone * self.length_ns);
+        self.gone += 1;
+        Some(Interval { start, length: Nanos(self.length_ns), read, write })
+    }
+
+    /// What is left of a window of `elapsed`: no gaps, the last interval cut to the window.
     pub(crate) fn finish(mut self, elapsed: Nanos) -> Series {
-        let count = elapsed.0.div_ceil(INTERVAL_NS) as usize;
-        if self.seconds.len() > count && count > 0 {
-            // An I/O that completed exactly at the end, on the edge of a second.
-            for (read, write) in self.seconds.split_off(count) {
-                merge(&mut self.seconds[count - 1].0, &read);
-                merge(&mut self.seconds[count - 1].1, &write);
+        let all = elapsed.0.div_ceil(self.length_ns);
+        let count = all.saturating_sub(self.gone) as usize;
+        if self.open.len() > count && count > 0 {
+            // An I/O that completed exactly at the end, on the edge of an interval.
+            for (read, write) in self.open.split_off(count) {
+                merge(&mut self.open[count - 1].0, &read);
+                merge(&mut self.open[count - 1].1, &write);
             }
         }
-        self.seconds.resize_with(count, Default::default);
-        let intervals = self.seconds.into_iter().zip(0u64..).map(|((read, write), index)| {
-            let start = Nanos(index * INTERVAL_NS);
-            Interval { start, length: Nanos(elapsed.saturating_sub(start).0.min(INTERVAL_NS)), read, write }
-        });
-        Series { intervals: intervals.collect() }
+        let mut intervals = Vec::with_capacity(count);
+        while let Some(interval) = self.take(all) {
+            let length = Nanos(elapsed.saturating_sub(interval.start).0.min(self.length_ns));
+            intervals.push(Interval { length, ..interval });
+        }
+        Series { intervals }
     }
 }
 
@@ -97,20 +121,45 @@ mod tests {
         }
     }
 
+    const S: u64 = 1_000_000_000;
+
+    fn builder() -> SeriesBuilder {
+        SeriesBuilder::new(Nanos(S))
+    }
+
+    fn part(index: u64, read: &[u64]) -> IntervalPart {
+        IntervalPart { index, read: direction(read), write: direction(&[]) }
+    }
+
     #[test]
     fn no_gaps_and_a_short_end() {
-        let mut builder = SeriesBuilder::default();
+        let mut series = builder();
         for (index, read) in [(0, &[1, 2][..]), (2, &[3]), (0, &[9]), (4, &[7])] {
-            builder.add(&IntervalPart { index, read: direction(read), write: direction(&[]) });
+            series.add(&part(index, read));
         }
-        let series = builder.finish(Nanos(4 * INTERVAL_NS));
-        let seen: Vec<_> = series.intervals.iter().map(|i| (i.start.0 / INTERVAL_NS, i.read.ios)).collect();
+        let series = series.finish(Nanos(4 * S));
+        let seen: Vec<_> = series.intervals.iter().map(|i| (i.start.0 / S, i.read.ios)).collect();
         assert_eq!(seen, [(0, 3), (1, 0), (2, 1), (3, 1)]);
-        let mut builder = SeriesBuilder::default();
-        builder.add(&IntervalPart { index: 0, read: direction(&[1]), write: direction(&[2]) });
-        let series = builder.finish(Nanos(INTERVAL_NS + 5));
-        assert_eq!(series.intervals.iter().map(|i| i.length.0).collect::<Vec<_>>(), [INTERVAL_NS, 5]);
+        let mut series = builder();
+        series.add(&IntervalPart { index: 0, read: direction(&[1]), write: direction(&[2]) });
+        let series = series.finish(Nanos(S + 5));
+        assert_eq!(series.intervals.iter().map(|i| i.length.0).collect::<Vec<_>>(), [S, 5]);
         assert_eq!(series.intervals[0].write.ios, 1);
-        assert_eq!(SeriesBuilder::default().finish(Nanos::ZERO).intervals, []);
+        assert_eq!(builder().finish(Nanos::ZERO).intervals, []);
+    }
+
+    #[test]
+    fn what_was_handed_out_is_whole_and_not_kept() {
+        let mut series = builder();
+        series.add(&part(0, &[1]));
+        series.add(&part(0, &[5]));
+        series.add(&part(2, &[7, 8]));
+        assert_eq!(series.take(0), None);
+        let given: Vec<_> = std::iter::from_fn(|| series.take(2)).map(|i| (i.start.0 / S, i.read.ios)).collect();
+        assert_eq!(given, [(0, 2), (1, 0)]);
+        series.add(&part(2, &[9]));
+        let rest = series.finish(Nanos(3 * S + 1)).intervals;
+        let seen: Vec<_> = rest.iter().map(|i| (i.start.0 / S, i.length.0, i.read.ios)).collect();
+        assert_eq!(seen, [(2, S, 3), (3, 1, 0)]);
     }
 }

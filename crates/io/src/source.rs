@@ -1,9 +1,10 @@
 //! The requests of one thread, cut to the amount asked for.
 //!
-//! Wraps the job's [`RequestStream`]: it ends after the thread's share of the amount and adds what
-//! equal slices leave out of a whole pass. It must not touch the target.
+//! Wraps the job's [`RequestStream`]: it ends after the thread's share of the amount, after the passes
+//! or after a list that is played once, and adds what equal slices leave out of a whole pass. It must
+//! not touch the target.
 
-use flashlab_spec::{Job, SpecError};
+use flashlab_spec::{Job, Pattern, ReplayEnd, Rw, SpecError};
 use flashlab_units::Bytes;
 use flashlab_workload::{Direction, Request, RequestStream};
 
@@ -13,6 +14,20 @@ pub(crate) struct Source {
     stream: RequestStream,
     /// Requests still to take from the stream before [`Source::turn`] decides.
     left: u64,
+    rest: Rest,
+}
+
+/// What comes after [`Source::left`].
+#[derive(Debug, Clone)]
+enum Rest {
+    /// Passes over a slice of equal requests, and at the end one shorter request.
+    Slices(Slices),
+    /// The stream up to its own end or to so many bytes, whichever comes first.
+    Metered { bytes_left: u64, has_end: bool },
+}
+
+#[derive(Debug, Clone)]
+struct Slices {
     /// Requests of the stream in one whole pass over the thread's slice.
     pass: u64,
     passes_left: u64,
@@ -24,31 +39,25 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The requests of thread `index` of a validated `job`.
-    pub(crate) fn new(job: &Job, index: u32) -> Self {
-        let mut source = Source {
-            stream: RequestStream::new(job, index),
-            left: u64::MAX,
-            pass: 0,
-            passes_left: 0,
-            extras: [None; 2],
-            extras_done: 2,
-            short: None,
-        };
-        let (Some(Bytes(amount)), jobs) = (job.amount, u64::from(job.numjobs)) else { return source };
-        let whole_passes = !job.rw.is_random() && amount.is_multiple_of(job.region.length.0);
-        if whole_passes {
-            source.pass = job.region.length.0 / job.bs.0 / jobs;
-            source.passes_left = amount / job.region.length.0;
-            source.extras = left_over(job, u64::from(index));
-            source.left = 0;
-        } else {
-            let ios = amount / job.bs.0;
-            source.left = ios / jobs + u64::from(u64::from(index) < ios % jobs);
-            let rest = (amount % job.bs.0) as u32;
-            source.short = (index + 1 == job.numjobs && rest > 0).then_some(rest);
+    /// The requests of thread `index` of a validated `job` on a target with this logical block.
+    pub(crate) fn new(job: &Job, index: u32, logical_block: Bytes) -> Self {
+        let stream = RequestStream::new(job, index);
+        let has_end = job.passes.is_some() || job.replay.as_ref().is_some_and(|r| r.end == ReplayEnd::Once);
+        // A mix has no direction for what equal slices leave out.
+        let is_plain = job.pattern == Pattern::default() && job.replay.is_none() && job.rw != Rw::ReadWrite;
+        if has_end || (!is_plain && job.amount.is_some()) {
+            // Each thread moves an equal share in blocks, the first ones take what is left over.
+            let share = |Bytes(amount): Bytes| {
+                let is_whole = job.pattern.sizes.is_none() && amount.is_multiple_of(job.bs.0);
+                let block = if is_whole { job.bs.0 } else { logical_block.0 };
+                let (blocks, jobs) = (amount / block, u64::from(job.numjobs));
+                (blocks / jobs + u64::from(u64::from(index) < blocks % jobs)) * block
+            };
+            let bytes_left = job.amount.map_or(u64::MAX, share);
+            return Source { stream, left: 0, rest: Rest::Metered { bytes_left, has_end } };
         }
-        source
+        let (left, slices) = Slices::new(job, u64::from(index));
+        Source { stream, left, rest: Rest::Slices(slices) }
     }
 
     /// The next request; `None` once the thread's share of the amount was handed out.
@@ -61,9 +70,40 @@ impl Source {
         self.turn()
     }
 
-    /// At the end of a slice, a pass or the amount.
-    #[cold]
+    /// At the end of a slice, a pass or the amount; or always, where requests are metered.
+    #[inline(never)]
     fn turn(&mut self) -> Option<Request> {
+        match &mut self.rest {
+            Rest::Metered { bytes_left: 0, .. } => None,
+            Rest::Metered { bytes_left, has_end } => {
+                let request = if *has_end { self.stream.next()? } else { self.stream.next_request() };
+                let length = u64::from(request.length).min(*bytes_left) as u32;
+                *bytes_left -= u64::from(length);
+                Some(Request { length, ..request })
+            }
+            Rest::Slices(slices) => slices.turn(&mut self.stream, &mut self.left),
+        }
+    }
+}
+
+impl Slices {
+    /// Also how many requests come from the stream at first.
+    fn new(job: &Job, index: u64) -> (u64, Self) {
+        let mut slices = Slices { pass: 0, passes_left: 0, extras: [None; 2], extras_done: 2, short: None };
+        let (Some(Bytes(amount)), jobs) = (job.amount, u64::from(job.numjobs)) else { return (u64::MAX, slices) };
+        if !job.rw.is_random() && amount.is_multiple_of(job.region.length.0) {
+            slices.pass = job.region.length.0 / job.bs.0 / jobs;
+            slices.passes_left = amount / job.region.length.0;
+            slices.extras = left_over(job, index);
+            return (0, slices);
+        }
+        let ios = amount / job.bs.0;
+        let rest = (amount % job.bs.0) as u32;
+        slices.short = (index + 1 == jobs && rest > 0).then_some(rest);
+        (ios / jobs + u64::from(index < ios % jobs), slices)
+    }
+
+    fn turn(&mut self, stream: &mut RequestStream, left: &mut u64) -> Option<Request> {
         while self.extras_done < self.extras.len() {
             self.extras_done += 1;
             if let Some(extra) = self.extras[self.extras_done - 1] {
@@ -73,18 +113,22 @@ impl Source {
         if self.passes_left > 0 {
             self.passes_left -= 1;
             self.extras_done = 0;
-            self.left = self.pass - 1;
-            return Some(self.stream.next_request());
+            *left = self.pass - 1;
+            return Some(stream.next_request());
         }
         let length = self.short.take()?;
-        Some(Request { length, ..self.stream.next_request() })
+        Some(Request { length, ..stream.next_request() })
     }
 }
 
 /// The blocks of a region that equal slices leave out, handed out one a thread from the first on;
 /// the thread after them takes the tail that is shorter than bs.
 fn left_over(job: &Job, index: u64) -> [Option<Request>; 2] {
-    let direction = if job.rw.writes() { Direction::Write } else { Direction::Read };
+    let direction = match (job.trims(), job.rw.writes()) {
+        (true, _) => Direction::Trim,
+        (_, true) => Direction::Write,
+        (_, false) => Direction::Read,
+    };
     let (bs, jobs) = (job.bs.0, u64::from(job.numjobs));
     let blocks = job.region.length.0 / bs;
     let (sliced, tail) = (blocks / jobs * jobs, job.region.length.0 % bs);
@@ -96,6 +140,18 @@ fn left_over(job: &Job, index: u64) -> [Option<Request>; 2] {
     let block = (index < blocks - sliced).then(|| at(sliced + index, bs));
     let tail = (tail > 0 && index == (blocks - sliced) % jobs).then(|| at(blocks, tail));
     [block, tail]
+}
+
+/// The number in the region of the whole block that equal slices leave to thread `index`, if its passes
+/// take one.
+pub(crate) fn left_over_block(job: &Job, index: u32) -> Option<u64> {
+    let jobs = u64::from(job.numjobs);
+    let whole_passes = job.passes.is_none()
+        && !job.rw.is_random()
+        && job.amount.is_some_and(|amount| amount.0.is_multiple_of(job.region.length.0));
+    let blocks = job.region.length.0 / job.bs.0;
+    let block = blocks / jobs * jobs + u64::from(index);
+    (whole_passes && block < blocks).then_some(block)
 }
 
 /// Refuses an amount that can't be moved exactly.
@@ -117,7 +173,7 @@ pub(crate) fn check_amount(job: &Job, logical_block: Bytes) -> Result<(), SpecEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashlab_spec::{Region, Rw};
+    use flashlab_spec::{Region, Sharing, SizeRule, Sizes};
 
     fn job(rw: Rw, bs: u64, numjobs: u32, length: u64, amount: u64) -> Job {
         Job {
@@ -131,7 +187,7 @@ mod tests {
     fn all(job: &Job) -> Vec<Request> {
         (0..job.numjobs)
             .flat_map(|i| {
-                let mut source = Source::new(job, i);
+                let mut source = Source::new(job, i, Bytes(512));
                 std::iter::from_fn(move || source.next())
             })
             .collect()
@@ -172,8 +228,38 @@ mod tests {
     #[test]
     fn without_an_amount_it_is_the_stream() {
         let job = Job { amount: None, ..job(Rw::RandRead, 4096, 2, 65_536, 0) };
-        let (mut source, mut stream) = (Source::new(&job, 1), RequestStream::new(&job, 1));
+        let (mut source, mut stream) = (Source::new(&job, 1, Bytes(512)), RequestStream::new(&job, 1));
         assert!((0..10_000).all(|_| source.next() == Some(stream.next_request())));
+    }
+
+    #[test]
+    fn amounts_are_exact_whatever_the_sizes_and_the_place() {
+        let sizes = Sizes::all(SizeRule::Range { min: Bytes(512), max: Bytes(4096), step: Bytes(512) });
+        for rw in [Rw::Trim, Rw::Write, Rw::ReadWrite, Rw::RandTrim, Rw::RandRw] {
+            for (sizes, sharing) in [(Some(sizes.clone()), None), (None, Some(Sharing::Shared)), (None, None)] {
+                let pattern = Pattern { sizes, sharing, ..Pattern::default() };
+                for amount in [512, 65_536 * 3 + 1024] {
+                    let job = Job { pattern: pattern.clone(), ..job(rw, 4096, 3, 65_536, amount) };
+                    assert_eq!(all(&job).iter().map(|r| u64::from(r.length)).sum::<u64>(), amount, "{rw:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn passes_end_with_the_stream_or_the_amount() {
+        let passes = |rw, amount| Job { amount, passes: Some(2), ..job(rw, 4096, 3, 17 * 4096 + 512, 0) };
+        assert_eq!(cover(&passes(Rw::Trim, None)), vec![2; 17 * 8 + 1]);
+        assert_eq!(all(&passes(Rw::RandRead, None)).len(), 2 * 3 * 17);
+        let bytes = all(&passes(Rw::Write, Some(Bytes(5120)))).iter().map(|r| u64::from(r.length)).sum::<u64>();
+        assert_eq!(bytes, 5120);
+    }
+
+    #[test]
+    fn a_sequential_mix_moves_what_was_asked_for() {
+        let requests = all(&job(Rw::ReadWrite, 4096, 1, 65_536, 2 * 65_536));
+        assert_eq!(requests.len(), 32);
+        assert!(Direction::ALL[..2].iter().all(|d| requests.iter().any(|r| r.direction == *d)));
     }
 
     #[test]

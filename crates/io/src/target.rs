@@ -1,17 +1,22 @@
 //! A file or loop device as a target: opened once, checked against its permit, run job by job.
 
+use crate::admit::{self, Facts};
 use crate::explain::{direct_refused, open_error};
 use crate::job::Run;
-use crate::source::check_amount;
+use crate::ledger::Ledger;
+use crate::tuning::Tuning;
+use crate::verify;
+use crate::worker::Setup;
 use flashlab_guard::{Inspection, Subject, WritePermit};
-use flashlab_samples::{HealthLog, JobResult, Origin, TargetIdentity, TargetKind};
-use flashlab_spec::{Feature, Job, Rw, SpecError};
+use flashlab_samples::{HealthLog, Interval, JobResult, Origin, TargetIdentity, TargetKind};
+use flashlab_spec::{Job, Rw, Verify};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::fs::File;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// For an estimate of time before anything was measured: about a SATA drive, slow enough that a
 /// plan seldom promises too much.
@@ -19,8 +24,6 @@ pub const ASSUMED_RATE: BytesPerSecond = BytesPerSecond(500e6);
 /// The deadline of one I/O. The NVMe driver gives up on a command after 30 s by default, so that an
 /// I/O that is out longer has been lost or is being retried over and over.
 const STUCK_AFTER: Nanos = Nanos::secs(30);
-/// What the engine does beyond reads and writes of one size in a closed loop.
-const SUPPORTED: [Feature; 1] = [Feature::Distribution];
 
 /// Which engine does the I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +33,22 @@ pub enum EngineChoice {
     IoUring,
     /// One blocking call at a time; only if asked for, and only at iodepth 1.
     Psync,
+    /// As io_uring, but the kernel is asked to do nothing (IORING_OP_NOP): what the ring costs.
+    Nop,
+    /// Nothing is asked of the kernel: what the engine costs.
+    Null,
+}
+
+impl EngineChoice {
+    /// The word in results.
+    pub const fn word(self) -> &'static str {
+        match self {
+            EngineChoice::IoUring => "io_uring",
+            EngineChoice::Psync => "psync",
+            EngineChoice::Nop => "io_uring-nop",
+            EngineChoice::Null => "null",
+        }
+    }
 }
 
 /// How to open a target.
@@ -48,8 +67,10 @@ impl Default for OpenOptions {
     }
 }
 
+/// Takes each interval of a job's series as soon as no thread can add to it.
+pub type IntervalSink = Box<dyn FnMut(Interval) + Send>;
+
 /// An opened regular file or loop device.
-#[derive(Debug)]
 pub struct FileTarget {
     file: Arc<File>,
     path: PathBuf,
@@ -57,6 +78,9 @@ pub struct FileTarget {
     options: OpenOptions,
     permit: Option<WritePermit>,
     stuck_after: Nanos,
+    tuning: Tuning,
+    ledger: Option<PathBuf>,
+    sink: Option<IntervalSink>,
     /// Last measured rates of reads and writes.
     measured: [Option<BytesPerSecond>; 2],
 }
@@ -97,6 +121,9 @@ impl FileTarget {
             options: *options,
             permit,
             stuck_after: STUCK_AFTER,
+            tuning: Tuning::default(),
+            ledger: None,
+            sink: None,
             measured: [None; 2],
         })
     }
@@ -108,34 +135,81 @@ impl FileTarget {
         FileTarget { stuck_after, ..self }
     }
 
-    /// Checks that the job fits the target as it is now, and may run on it.
-    fn admit(&self, job: &Job) -> Result<(), TargetError> {
-        let path = || self.path.display().to_string();
-        let size = size_of(&self.file).map_err(|e| open_error(&self.path, e, false))?;
-        // A file that shrank since it was opened must not be read past its end.
-        job.validate(self.identity.logical_block, size.min(self.identity.capacity))?;
-        job.check_supported("the load engine", &SUPPORTED)?;
-        check_amount(job, self.identity.logical_block)?;
-        match &self.permit {
-            None if job.rw.writes() => {
-                let reason = format!("{} writes, and the target was opened without a write permit", job.workload);
-                return Err(TargetError::NotPermitted { path: path(), reason });
-            }
-            Some(permit) if job.rw.writes() => {
-                let refused =
-                    |e: flashlab_guard::GuardError| TargetError::NotPermitted { path: path(), reason: e.to_string() };
-                permit.check(&self.file).map_err(refused)?;
-            }
-            _ => {}
+    /// The same target, run in another way.
+    #[must_use]
+    pub fn with_tuning(self, tuning: Tuning) -> Self {
+        FileTarget { tuning, ..self }
+    }
+
+    /// The same target with a ledger file for jobs that verify: it keeps what was acknowledged, so that
+    /// a later run can check it, whatever became of this process. It must lie on another file system.
+    #[must_use]
+    pub fn with_ledger(self, path: PathBuf) -> Self {
+        FileTarget { ledger: Some(path), ..self }
+    }
+
+    /// The same target whose series are handed out while a job runs; results then have none, so that
+    /// a run of days needs no memory for them.
+    #[must_use]
+    pub fn with_sink(self, sink: IntervalSink) -> Self {
+        FileTarget { sink: Some(sink), ..self }
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            file: &self.file,
+            path: &self.path,
+            identity: &self.identity,
+            options: self.options,
+            tuning: &self.tuning,
+            permit: self.permit.as_ref(),
         }
-        if self.options.engine == EngineChoice::Psync && job.iodepth > 1 {
-            return Err(TargetError::Spec(SpecError::Job {
-                workload: job.workload.clone(),
-                reason: format!("iodepth is {} and the psync engine does one I/O at a time", job.iodepth),
-                remedy: format!("use iodepth 1 with numjobs {}, or the io_uring engine", job.outstanding()),
-            }));
+    }
+
+    /// Sets up a job that was admitted.
+    fn prepare<'a>(&'a self, job: &'a Job) -> Result<Run<'a>, TargetError> {
+        let facts = self.facts();
+        facts.admit(job)?;
+        let (modes, refused) = facts.modes(job);
+        let geometry = verify::geometry(job, self.identity.logical_block, admit::identity_hash(&self.identity));
+        let setup = Setup {
+            file: Arc::clone(&self.file),
+            engine: self.options.engine,
+            tuning: self.tuning.clone(),
+            modes,
+            logical_block: self.identity.logical_block,
+            is_block_device: self.identity.kind != TargetKind::File,
+            geometry,
+            ledger: self.open_ledger(job, geometry)?,
+            stuck_after_ns: self.stuck_after.0,
+        };
+        let hint = facts.hint(job)?;
+        let mut run = Run::new(job, &self.path, setup, self.options.direct)?;
+        refused.into_iter().for_each(|text| run.refused(text));
+        hint.into_iter().for_each(|text| run.remark(&text));
+        if job.verify != Verify::Off && self.ledger.is_none() {
+            run.remark("verified without a ledger file: a later run can't tell stale blocks");
         }
-        Ok(())
+        let reads_data = !matches!(self.options.engine, EngineChoice::Nop | EngineChoice::Null);
+        if !matches!(job.rw, Rw::Write | Rw::RandWrite | Rw::Trim | Rw::RandTrim)
+            && reads_data
+            && let Some(how_much) = self.unwritten(job)
+        {
+            run.remark(&format!("{how_much} unwritten: reads of what was never written touch no device"));
+        }
+        Ok(run)
+    }
+
+    /// The ledger of a job that verifies; one in memory where there is no file and it writes.
+    fn open_ledger(&self, job: &Job, geometry: crate::ledger::Geometry) -> Result<Option<Arc<Ledger>>, TargetError> {
+        if job.verify == Verify::Off || (self.ledger.is_none() && !job.rw.writes()) {
+            return Ok(None);
+        }
+        if let Some(path) = &self.ledger {
+            self.facts().check_ledger_place(path)?;
+        }
+        let seed = flashlab_workload::named_seed(job.seed, "ledger", 0);
+        Ok(Some(Arc::new(Ledger::open(self.ledger.as_deref(), geometry, seed)?)))
     }
 
     /// Whether this is a loop device that was attached without direct I/O: O_DIRECT then ends at it.
@@ -180,14 +254,13 @@ impl Target for FileTarget {
     }
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
-        self.admit(job)?;
-        let mut run = Run::new(job, &self.file, &self.path, self.options, self.stuck_after)?;
-        if !matches!(job.rw, Rw::Write | Rw::RandWrite)
-            && let Some(how_much) = self.unwritten(job)
-        {
-            run.remark(&format!("{how_much} unwritten: reads of what was never written touch no device"));
-        }
-        let mut result = run.finish(observer)?;
+        let mut sink = self.sink.take();
+        let outcome = self.prepare(job).and_then(|run| {
+            let sink = sink.as_deref_mut().map(|sink| sink as &mut (dyn FnMut(Interval) + Send));
+            run.finish(Instant::now(), observer, sink)
+        });
+        self.sink = sink;
+        let mut result = outcome?;
         if self.options.direct && self.is_loop_over_page_cache() {
             result.granted.direct = Some(false);
             let reason = "the loop device reads and writes its file through the page cache; attach it with losetup --direct-io=on";
@@ -273,7 +346,7 @@ fn direct_means_something(inspection: &Inspection) -> Result<(), TargetError> {
 }
 
 /// Size of an opened file or block device.
-fn size_of(file: &File) -> std::io::Result<Bytes> {
+pub(crate) fn size_of(file: &File) -> std::io::Result<Bytes> {
     Ok(Bytes(rustix::fs::seek(file, rustix::fs::SeekFrom::End(0))?))
 }
 

@@ -1,40 +1,56 @@
-//! The io_uring engine: one ring, a closed loop at iodepth.
+//! The io_uring engine: one ring, at most iodepth outstanding I/Os.
 //!
 //! Each turn of the loop is one `io_uring_enter` that submits what there is and waits for at least
 //! one completion, then reaps all of them. Time is stamped once before the enter, for all I/Os it
 //! submits, and once after it, for all it brought back; latency is the difference. In the loop there
 //! is no allocation, lock or other system call. It is compiled once for each set of features
-//! (registered or not, with writes or without) rather than branching on them per I/O.
+//! ([`Kind`]s, open or closed, registered or not) rather than branching on them per I/O; only the set
+//! that can do everything looks at each request.
 
+use crate::entry::{self, Op};
 use crate::explain::errno_name;
-use crate::region::{Region, Stamper};
+use crate::pace::WAIT_MAX_NS;
+use crate::region::Region;
 use crate::ring::{PART_MAX, Ring};
-use crate::worker::{Duty, End};
+use crate::worker::{Duty, End, Setup};
 use flashlab_samples::Granted;
 use flashlab_spec::Job;
 use flashlab_target::TargetError;
 use flashlab_workload::{Direction, Request};
-use io_uring::squeue::Entry;
-use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
-use io_uring::{IoUring, SubmissionQueue, opcode};
-use std::fs::File;
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, SubmissionQueue, Submitter};
 use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Longest wait for a completion, after which a stop request and stuck I/Os are looked for.
-const WAIT_MAX_NS: u32 = 100_000_000;
+/// What the requests of a loop may be; decided before it runs.
+pub(crate) type Kind = u8;
+/// Reads.
+const READS: Kind = 0;
+/// Reads, and writes of unique data.
+const WRITES: Kind = 1;
+/// Anything, but the kernel is asked to do nothing.
+const NOP: Kind = 2;
+/// Anything.
+const ANY: Kind = 3;
 
 /// One of the outstanding I/Os.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     start_ns: u64,
+    /// Intended start, in an open loop.
+    due_ns: u64,
     offset: u64,
     buffer: *mut u8,
+    /// Of a sealed write.
+    generation: u64,
     length: u32,
+    /// Time that its submission took; as long as 4 s fits.
+    slat_ns: u32,
     buffer_index: u16,
-    is_write: bool,
+    direction: Direction,
+    is_flush: bool,
     busy: bool,
 }
 
@@ -42,11 +58,15 @@ struct Slot {
 pub(crate) struct Uring {
     ring: ManuallyDrop<IoUring>,
     region: ManuallyDrop<Region>,
-    file: Arc<File>,
+    setup: Arc<Setup>,
     registered: bool,
+    is_nop: bool,
+    is_split: bool,
     slots: Vec<Slot>,
     /// Slots submitted by the next enter, whose start is still to be stamped.
     fresh: Vec<u32>,
+    /// Slots without an I/O, where they don't get the next one at once.
+    free: Vec<u32>,
     busy: u32,
 }
 
@@ -57,62 +77,83 @@ impl Uring {
     /// [`TargetError::NotGranted`] without io_uring.
     pub(crate) fn prepare(
         job: &Job,
-        file: Arc<File>,
+        setup: Arc<Setup>,
+        is_nop: bool,
         region: Region,
         granted: &mut Granted,
     ) -> Result<Self, TargetError> {
-        let mut ring = Ring::new(job.iodepth)?;
-        let registered = ring.register(&file, &region);
+        let mut ring = Ring::new(job.iodepth, &setup.modes)?;
+        let registered = ring.register(&setup.file, &region);
         ring.try_registered_ring();
         ring.tell(granted);
         let per_part = region.slots_a_part(PART_MAX) as u32;
         let slots = (0..job.iodepth).map(|i| Slot {
             start_ns: 0,
+            due_ns: 0,
             offset: 0,
             buffer: region.slot(i),
+            generation: 0,
             length: 0,
+            slat_ns: 0,
             buffer_index: (i / per_part) as u16,
-            is_write: false,
+            direction: Direction::Read,
+            is_flush: false,
             busy: false,
         });
         Ok(Uring {
             slots: slots.collect(),
             ring: ManuallyDrop::new(ring.ring),
             region: ManuallyDrop::new(region),
-            file,
             registered,
+            is_nop,
+            is_split: setup.tuning.split_submission,
+            setup,
             fresh: Vec::with_capacity(job.iodepth as usize),
+            free: (0..job.iodepth).rev().collect(),
             busy: 0,
         })
     }
 
     /// Runs the thread's requests to their end.
     pub(crate) fn run(&mut self, duty: &mut Duty) -> End {
-        match (self.registered, duty.writes) {
-            (true, false) => self.drive::<true, false>(duty),
-            (true, true) => self.drive::<true, true>(duty),
-            (false, false) => self.drive::<false, false>(duty),
-            (false, true) => self.drive::<false, true>(duty),
+        let kind = match () {
+            () if self.is_split || duty.needs_everything() => ANY,
+            () if self.is_nop => NOP,
+            () if !self.registered => ANY,
+            () if duty.writes => WRITES,
+            () => READS,
+        };
+        match (kind, self.registered, duty.pace.is_open()) {
+            (READS, _, false) => self.drive::<true, READS, false>(duty),
+            (READS, _, true) => self.drive::<true, READS, true>(duty),
+            (WRITES, _, false) => self.drive::<true, WRITES, false>(duty),
+            (WRITES, _, true) => self.drive::<true, WRITES, true>(duty),
+            (NOP, _, false) => self.drive::<false, NOP, false>(duty),
+            (NOP, _, true) => self.drive::<false, NOP, true>(duty),
+            (_, true, false) => self.drive::<true, ANY, false>(duty),
+            (_, true, true) => self.drive::<true, ANY, true>(duty),
+            (_, false, false) => self.drive::<false, ANY, false>(duty),
+            (_, false, true) => self.drive::<false, ANY, true>(duty),
         }
     }
 
-    fn drive<const REGISTERED: bool, const WRITES: bool>(&mut self, duty: &mut Duty) -> End {
+    fn drive<const REGISTERED: bool, const KIND: Kind, const OPEN: bool>(&mut self, duty: &mut Duty) -> End {
         let (mut submitter, mut sq, mut cq) = self.ring.split();
         // Saves the kernel a look-up; where it is refused the loop is the same without it.
         let _ = submitter.register_ring_fd();
-        let wait = Timespec::new().nsec(WAIT_MAX_NS);
-        let args = SubmitArgs::new().timespec(&wait);
-        let mut flight = Flight::<REGISTERED, WRITES> {
+        let mut flight = Flight::<REGISTERED, KIND, OPEN> {
             slots: &mut self.slots,
             fresh: &mut self.fresh,
+            free: &mut self.free,
             busy: &mut self.busy,
-            fd: Fd(self.file.as_raw_fd()),
+            fd: Fd(self.setup.file.as_raw_fd()),
+            is_nop: self.is_nop,
+            is_split: self.is_split,
+            held: None,
             end: None,
         };
-        for index in 0..flight.slots.len() as u32 {
-            flight.refill(duty, index, &mut sq);
-        }
-        if flight.fresh.is_empty() {
+        flight.fill(duty, &mut sq);
+        if flight.end.is_some() && flight.fresh.is_empty() {
             // No share of the amount: this thread's window is empty.
             duty.tally.close(0);
             return End::Amount;
@@ -120,9 +161,10 @@ impl Uring {
         loop {
             flight.depart(duty);
             sq.sync();
-            let entered = submitter.submit_with_args(1, &args);
-            sq.sync();
+            let entered = flight.enter(duty, &submitter);
             cq.sync();
+            // After the completions: what is complete was taken from the submission queue before.
+            sq.sync();
             let now = duty.clock.now_ns();
             let reaped = cq.len() as u32;
             flight.arrive(duty, reaped, now);
@@ -135,17 +177,24 @@ impl Uring {
             for completion in &mut cq {
                 let index = completion.user_data() as u32;
                 flight.complete(duty, index, completion.result(), now);
-                flight.refill(duty, index, &mut sq);
+                if OPEN || KIND == ANY {
+                    flight.free.push(index);
+                } else {
+                    flight.refill(duty, index, &mut sq);
+                }
             }
             // Gives the entries back before the next enter, which would take them for new ones.
             cq.sync();
+            if OPEN || KIND == ANY {
+                flight.fill(duty, &mut sq);
+            }
             duty.publish();
-            if *flight.busy == 0 && flight.fresh.is_empty() {
+            if *flight.busy == 0 && flight.fresh.is_empty() && flight.end.is_some() {
                 // The window of an amount ends with its last completion.
                 duty.tally.close(now);
                 return flight.end.unwrap_or(End::Amount);
             }
-            if (reaped == 0 || duty.look_for_stuck(now)) && stuck(duty, flight.slots, now) {
+            if ((reaped == 0 && !OPEN) || duty.look_for_stuck(now)) && stuck(duty, flight.slots, now) {
                 return End::Error;
             }
         }
@@ -153,28 +202,89 @@ impl Uring {
 }
 
 /// The outstanding I/Os of a running loop.
-struct Flight<'a, const REGISTERED: bool, const WRITES: bool> {
+struct Flight<'a, const REGISTERED: bool, const KIND: Kind, const OPEN: bool> {
     slots: &'a mut [Slot],
     fresh: &'a mut Vec<u32>,
+    free: &'a mut Vec<u32>,
     busy: &'a mut u32,
     fd: Fd,
+    is_nop: bool,
+    is_split: bool,
+    /// The first request of a pass that can't begin yet.
+    held: Option<Request>,
     /// Why nothing new is submitted any more.
     end: Option<End>,
 }
 
-impl<const REGISTERED: bool, const WRITES: bool> Flight<'_, REGISTERED, WRITES> {
+impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGISTERED, KIND, OPEN> {
+    /// Queues requests in all free slots, as far as there are some.
+    fn fill(&mut self, duty: &mut Duty, sq: &mut SubmissionQueue<'_>) {
+        let now = if OPEN { duty.clock.now_ns() } else { 0 };
+        while let Some(index) = self.free.last().copied() {
+            if self.end.is_some() || (OPEN && now < duty.pace.due_ns) || (KIND == ANY && self.must_drain(duty)) {
+                return;
+            }
+            self.free.pop();
+            self.refill(duty, index, sq);
+        }
+    }
+
+    /// Whether the next request must wait until nothing is in flight.
+    fn must_drain(&mut self, duty: &mut Duty) -> bool {
+        let Some(checker) = duty.checker.as_mut().filter(|checker| checker.is_at_turn()) else { return false };
+        // A new pass begins only if there is a request of it.
+        self.held = self.held.or_else(|| duty.source.next());
+        if self.held.is_none() {
+            self.end = Some(End::Amount);
+            return true;
+        }
+        let is_idle = *self.busy == 0 && self.fresh.is_empty();
+        if is_idle {
+            checker.turn();
+        }
+        !is_idle
+    }
+
     /// Queues the next request in a free slot, unless the loop is ending.
     #[inline]
     fn refill(&mut self, duty: &mut Duty, index: u32, sq: &mut SubmissionQueue<'_>) {
         if self.end.is_some() {
             return;
         }
-        let Some(request) = duty.source.next() else {
+        let slot = &mut self.slots[index as usize];
+        if KIND == ANY && duty.flushes.is_due() {
+            slot.busy = true;
+            slot.is_flush = true;
+            let op = Op::Flush { data_only: duty.flushes.data_only };
+            self.submit(index, &op, sq);
+            return;
+        }
+        let held = if KIND == ANY { self.held.take() } else { None };
+        let Some(request) = held.or_else(|| duty.source.next()) else {
             self.end = Some(End::Amount);
             return;
         };
-        let slot = &mut self.slots[index as usize];
-        let entry = prepare::<REGISTERED, WRITES>(slot, request, self.fd, &mut duty.stamper);
+        if OPEN {
+            slot.due_ns = duty.pace.due_ns;
+            duty.pace.advance();
+        }
+        if KIND == ANY
+            && let Some(checker) = &mut duty.checker
+        {
+            checker.took();
+        }
+        let op = prepare::<KIND>(slot, request, duty);
+        self.submit(index, &op, sq);
+    }
+
+    #[inline]
+    fn submit(&mut self, index: u32, op: &Op, sq: &mut SubmissionQueue<'_>) {
+        let entry = match KIND {
+            NOP => entry::nop(),
+            ANY if self.is_nop => entry::nop(),
+            _ if REGISTERED => op.registered(self.slots[index as usize].buffer_index),
+            _ => op.plain(self.fd),
+        };
         push(sq, &entry.user_data(u64::from(index)));
         self.fresh.push(index);
     }
@@ -184,11 +294,55 @@ impl<const REGISTERED: bool, const WRITES: bool> Flight<'_, REGISTERED, WRITES> 
     fn depart(&mut self, duty: &mut Duty) {
         let now = duty.clock.now_ns();
         for index in self.fresh.iter() {
-            self.slots[*index as usize].start_ns = now;
+            let slot = &mut self.slots[*index as usize];
+            slot.start_ns = now;
+            if OPEN && !slot.is_flush {
+                duty.tally.waited(slot.due_ns, now);
+            }
         }
         duty.tally.submitted(now, self.fresh.len() as u64);
         *self.busy += self.fresh.len() as u32;
-        self.fresh.clear();
+        if KIND != ANY || !self.is_split {
+            self.fresh.clear();
+        }
+    }
+
+    /// One enter, or two where submission is timed apart.
+    #[inline]
+    fn enter(&mut self, duty: &Duty, submitter: &Submitter<'_>) -> std::io::Result<usize> {
+        if KIND == ANY && self.is_split {
+            self.submit_apart(duty, submitter)?;
+        }
+        let wait_ns = if OPEN { self.patience_ns(duty) } else { WAIT_MAX_NS };
+        if OPEN && wait_ns == 0 {
+            return poll(submitter, *self.busy > 0);
+        }
+        let wait = Timespec::new().nsec(wait_ns as u32);
+        submitter.submit_with_args(1, &SubmitArgs::new().timespec(&wait))
+    }
+
+    /// How long the loop may sleep before a request is due; 0 to look again at once.
+    fn patience_ns(&self, duty: &Duty) -> u64 {
+        if self.free.is_empty() || self.end.is_some() {
+            return WAIT_MAX_NS;
+        }
+        duty.pace.sleep_ns(duty.clock.now_ns(), duty.tally.end_ns())
+    }
+
+    fn submit_apart(&mut self, duty: &Duty, submitter: &Submitter<'_>) -> std::io::Result<()> {
+        while !self.fresh.is_empty() {
+            match submitter.submit() {
+                Ok(_) => break,
+                Err(e) if is_passing(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let now = duty.clock.now_ns();
+        for index in self.fresh.drain(..) {
+            let slot = &mut self.slots[index as usize];
+            slot.slat_ns = u32::try_from(now - slot.start_ns).unwrap_or(u32::MAX);
+        }
+        Ok(())
     }
 
     /// `reaped` I/Os came back at `now`; decides whether they are followed by others.
@@ -209,12 +363,30 @@ impl<const REGISTERED: bool, const WRITES: bool> Flight<'_, REGISTERED, WRITES> 
     fn complete(&mut self, duty: &mut Duty, index: u32, result: i32, now: u64) {
         let slot = &mut self.slots[index as usize];
         slot.busy = false;
-        if result == slot.length as i32 {
-            duty.tally.count(WRITES && slot.is_write, now - slot.start_ns, slot.length);
-            duty.moved += u64::from(slot.length);
-        } else {
+        let moves_data = match KIND {
+            READS | WRITES => true,
+            NOP => false,
+            _ => !self.is_nop && !slot.is_flush && slot.direction != Direction::Trim,
+        };
+        if result != if moves_data { slot.length as i32 } else { 0 } {
             fail(duty, slot, result, now);
             self.end = Some(End::Error);
+            return;
+        }
+        if KIND == ANY && slot.is_flush {
+            slot.is_flush = false;
+            duty.tally.flushed(now - slot.start_ns);
+            return;
+        }
+        let direction = if KIND == READS { Direction::Read } else { slot.direction };
+        let from_ns = if OPEN { slot.due_ns } else { slot.start_ns };
+        duty.tally.count(direction, now - from_ns, slot.length);
+        if OPEN {
+            duty.tally.service(direction, now - slot.start_ns);
+        }
+        duty.moved += u64::from(slot.length);
+        if KIND == ANY {
+            settle(duty, slot, now);
         }
     }
 }
@@ -238,55 +410,72 @@ impl Drop for Uring {
     }
 }
 
-/// Fills a slot and makes its submission entry.
+/// Fills a slot and makes what is asked of the kernel.
 #[inline]
-fn prepare<const REGISTERED: bool, const WRITES: bool>(
-    slot: &mut Slot,
-    request: Request,
-    fd: Fd,
-    stamper: &mut Stamper,
-) -> Entry {
+fn prepare<const KIND: Kind>(slot: &mut Slot, request: Request, duty: &mut Duty) -> Op {
     slot.offset = request.offset.0;
     slot.length = request.length;
     slot.busy = true;
     let (buffer, length, offset) = (slot.buffer, request.length, request.offset.0);
-    if WRITES && request.direction == Direction::Write {
-        slot.is_write = true;
-        // SAFETY: the slot's buffer holds at least bs bytes, and no I/O is using it.
-        unsafe { stamper.stamp(buffer, offset, length) };
-        if REGISTERED {
-            opcode::WriteFixed::new(Fixed(0), buffer, length, slot.buffer_index).offset(offset).build()
-        } else {
-            opcode::Write::new(fd, buffer, length).offset(offset).build()
-        }
-    } else {
-        slot.is_write = false;
-        if REGISTERED {
-            opcode::ReadFixed::new(Fixed(0), buffer, length, slot.buffer_index).offset(offset).build()
-        } else {
-            opcode::Read::new(fd, buffer, length).offset(offset).build()
-        }
+    if KIND == READS {
+        return Op::Read { buffer, length, offset };
     }
+    slot.direction = request.direction;
+    match (KIND, request.direction) {
+        (NOP, _) => Op::Read { buffer, length, offset },
+        (WRITES, Direction::Write) => {
+            // SAFETY: the slot's buffer holds at least bs bytes, and no I/O is using it.
+            unsafe { duty.stamper.stamp(buffer, offset, length) };
+            Op::Write { buffer, length, offset, flags: 0, stream: 0 }
+        }
+        (ANY, Direction::Write) => {
+            // SAFETY: as above.
+            slot.generation = unsafe { duty.prepare_write(buffer, offset, length) };
+            Op::Write { buffer, length, offset, flags: duty.write_flags, stream: duty.write_stream }
+        }
+        (ANY, Direction::Trim) => Op::Trim { length, offset, is_block_device: duty.is_block_device },
+        _ => Op::Read { buffer, length, offset },
+    }
+}
+
+/// What follows a completed request in the loop that can do everything.
+fn settle(duty: &mut Duty, slot: &Slot, now: u64) {
+    duty.tally.slat(slot.direction, u64::from(slot.slat_ns));
+    // SAFETY: the slot's buffer holds at least bs bytes, and its I/O has come back.
+    unsafe { duty.settle(slot.direction, slot.buffer, slot.offset, slot.length, slot.generation, now) };
 }
 
 /// Queues an entry for the next enter.
 #[inline]
-fn push(sq: &mut SubmissionQueue<'_>, entry: &Entry) {
+fn push(sq: &mut SubmissionQueue<'_>, entry: &io_uring::squeue::Entry) {
     // SAFETY: the entry's buffer belongs to a slot that is busy until its completion is reaped, and
     // the region is never unmapped while a slot is busy.
     let pushed = unsafe { sq.push(entry) };
     assert!(pushed.is_ok(), "the ring has an entry for each slot");
 }
 
+/// Submits what there is and takes what is complete, without waiting.
+fn poll(submitter: &Submitter<'_>, is_busy: bool) -> std::io::Result<usize> {
+    if !is_busy {
+        std::hint::spin_loop();
+        return Ok(0);
+    }
+    let queued = submitter.submit()?;
+    // SAFETY: no argument is passed, and nothing is submitted.
+    unsafe { submitter.enter::<libc::sigset_t>(0, 0, EnterFlags::GETEVENTS.bits(), None)? };
+    Ok(queued)
+}
+
 /// Counts an I/O that failed or moved less than asked.
 #[cold]
 fn fail(duty: &mut Duty, slot: &Slot, result: i32, now: u64) {
-    let kind = match (result, slot.is_write) {
+    let kind = match (result, slot.direction) {
         (..0, _) => errno_name(-result),
-        (_, true) => "short-write".to_owned(),
-        (_, false) => "short-read".to_owned(),
+        (_, Direction::Write) => "short-write".to_owned(),
+        (_, Direction::Read) => "short-read".to_owned(),
+        (_, Direction::Trim) => "short-trim".to_owned(),
     };
-    duty.fail(kind, Some(slot.offset), now);
+    duty.fail(kind, (!slot.is_flush).then_some(slot.offset), now);
 }
 
 /// Whether an enter's error means only "look again": the wait's limit, a signal, a kernel short of

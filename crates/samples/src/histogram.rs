@@ -65,18 +65,34 @@ impl LatencyRecorder {
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// The highest value of a bucket.
+    fn highest_ns(bucket: usize) -> u64 {
+        let doublings = (bucket >> (SUB_BUCKET_BITS - 1)).saturating_sub(1);
+        let lowest = ((bucket - (doublings << (SUB_BUCKET_BITS - 1))) as u64) << doublings;
+        lowest + (1 << doublings) - 1
+    }
+
     /// The histogram of what was counted.
-    pub fn into_histogram(self) -> LatencyHistogram {
+    pub fn into_histogram(mut self) -> LatencyHistogram {
         let mut histogram = LatencyHistogram::new();
-        for (bucket, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            // The lowest value of the bucket.
-            let doublings = (bucket >> (SUB_BUCKET_BITS - 1)).saturating_sub(1);
-            let ns = ((bucket - (doublings << (SUB_BUCKET_BITS - 1))) as u64) << doublings;
-            histogram.record_n(Nanos(ns), *count);
-        }
-        histogram.sum_ns = u128::from(self.sum_ns);
-        (histogram.min_ns, histogram.max_ns) = (self.min_ns, self.max_ns);
+        self.drain_into(&mut histogram);
         histogram
+    }
+
+    /// Adds what was counted to `total` and begins anew, with the same memory; returns what it was.
+    pub fn drain_into(&mut self, total: &mut LatencyHistogram) -> SparseHistogram {
+        let used = self.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0);
+        let buckets: Vec<_> = used.map(|(bucket, n)| (Self::highest_ns(bucket), std::mem::take(n))).collect();
+        if buckets.is_empty() {
+            return SparseHistogram::default();
+        }
+        let sum_ns = total.sum_ns.saturating_add(u128::from(self.sum_ns));
+        let (min_ns, max_ns) = (total.min_ns.min(self.min_ns), total.max_ns.max(self.max_ns));
+        buckets.iter().for_each(|(ns, count)| total.record_n(Nanos(*ns), *count));
+        (total.sum_ns, total.min_ns, total.max_ns) = (sum_ns, min_ns, max_ns);
+        let drained = SparseHistogram { buckets, sum_ns: self.sum_ns, min_ns: self.min_ns, max_ns: self.max_ns };
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+        drained
     }
 }
 
@@ -301,6 +317,19 @@ mod tests {
             let mut recorder = LatencyRecorder::new();
             values.iter().for_each(|v| recorder.record(Nanos(*v)));
             prop_assert_eq!(recorder.into_histogram(), of(&values));
+        }
+
+        #[test]
+        fn a_drained_recorder_is_empty_and_its_parts_add_up(
+            parts in prop::collection::vec(prop::collection::vec(0u64..1 << 43, 0..100), 0..4),
+        ) {
+            let (mut recorder, mut total) = (LatencyRecorder::new(), LatencyHistogram::new());
+            for part in &parts {
+                part.iter().for_each(|v| recorder.record(Nanos(*v)));
+                prop_assert_eq!(recorder.drain_into(&mut total), of(part).to_sparse());
+            }
+            prop_assert_eq!(total, of(&parts.concat()));
+            prop_assert_eq!(recorder.into_histogram(), LatencyHistogram::new());
         }
 
         #[test]

@@ -1,0 +1,184 @@
+//! fio job files in: sections, inheritance, and what becomes of every option.
+//!
+//! Each option is mapped, or listed as ignored with the reason, or refused with file, line and the
+//! nearest known name. fio's slips (a size of `1.5G` is one byte to it, `30sec` thirty microseconds)
+//! are refused with what to write.
+
+mod build;
+mod options;
+mod rates;
+mod sections;
+mod values;
+
+use crate::InteropError;
+use flashlab_spec::{Arrival, Durability, Job, Offsets, Pattern, Region, Rw, Sharing, SizeRule, Sizes};
+use flashlab_units::{Bytes, Nanos};
+
+/// A size or an offset: bytes, or a share of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// This many bytes.
+    Bytes(Bytes),
+    /// This share of the target in percent, 1 to 100.
+    Percent(u8),
+}
+
+impl Extent {
+    /// In bytes, on a target of this capacity.
+    pub fn of(self, capacity: Bytes) -> Bytes {
+        match self {
+            Extent::Bytes(bytes) => bytes,
+            Extent::Percent(percent) => Bytes((u128::from(capacity.0) * u128::from(percent) / 100) as u64),
+        }
+    }
+}
+
+/// An option that changes nothing here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored {
+    /// As written, with its value.
+    pub option: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// Something that the author of a job file may not have meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Line, from 1; the section's where an option is missing.
+    pub line: u64,
+    /// What, and what it was taken for.
+    pub text: String,
+}
+
+/// A section of a job file with what it inherits: all that it says of a load, as plain values. fio's
+/// defaults stand where it says nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FioJob {
+    /// `name`, or the section's.
+    pub name: String,
+    /// Line of the section, from 1.
+    pub line: u64,
+    /// Jobs of one wave run at the same time in fio; a stonewall begins the next wave. From 0.
+    pub wave: u32,
+    /// Access pattern.
+    pub rw: Rw,
+    /// Transfer sizes of reads, writes and trims.
+    pub bs: [Bytes; 3],
+    /// Outstanding I/Os a job; 1 where the engine is synchronous.
+    pub iodepth: u32,
+    /// Jobs with these values.
+    pub numjobs: u32,
+    /// Part of the target that each of the jobs covers; `None` for all from `offset` on.
+    pub size: Option<Extent>,
+    /// Bytes that each of the jobs moves where no time ends it; `None` for its part of the target.
+    pub io_size: Option<Bytes>,
+    /// Where that part begins.
+    pub offset: Extent,
+    /// How many times over; 1 unless `loops` says more.
+    pub loops: u32,
+    /// Share of reads of a mixed job in percent.
+    pub rwmixread: u8,
+    /// When requests arrive; from `rate` or `rate_iops`, of one job.
+    pub arrival: Arrival,
+    /// Longest run time.
+    pub runtime: Option<Nanos>,
+    /// Whether the job goes on until its run time is over.
+    pub time_based: bool,
+    /// Time before the measured window.
+    pub ramp: Nanos,
+    /// Whether random requests go to each block once before any is used again.
+    pub once: bool,
+    /// How often writes are made durable.
+    pub durability: Durability,
+    /// Options that change nothing here.
+    pub ignored: Vec<Ignored>,
+    /// What the author may not have meant.
+    pub notes: Vec<Note>,
+}
+
+/// Reads the text of a job file. `variable` gives the value of an environment variable, for `${NAME}`.
+///
+/// # Errors
+/// [`InteropError::Option`] with the line and what to write, or [`InteropError::NoJob`].
+pub fn read_jobs(
+    text: &str,
+    file: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<FioJob>, InteropError> {
+    let sections = sections::read(text, file, variable)?;
+    let mut jobs: Vec<FioJob> = Vec::with_capacity(sections.len());
+    let mut wave = 0;
+    for (index, section) in sections.iter().enumerate() {
+        let mut job = build::job(section, file)?;
+        wave += u32::from(index > 0 && section.is_on(options::Key::Stonewall));
+        job.wave = wave;
+        jobs.push(job);
+    }
+    if jobs.is_empty() {
+        return Err(InteropError::NoJob { file: file.to_owned() });
+    }
+    Ok(jobs)
+}
+
+impl FioJob {
+    /// The largest transfer of a direction that the job uses.
+    pub fn bs_max(&self) -> Bytes {
+        let [read, write, trim] = self.bs;
+        match self.rw {
+            Rw::Read | Rw::RandRead => read,
+            Rw::Write | Rw::RandWrite => write,
+            Rw::Trim | Rw::RandTrim => trim,
+            Rw::ReadWrite | Rw::RandRw => read.max(write),
+        }
+    }
+
+    /// The job on a target of this capacity, as fio would run it there: jobs that are sequential
+    /// share the region, and a job that nothing else ends moves each job's part, or `io_size`, `loops`
+    /// times. The result is not validated: [`Job::validate`] refuses what the target can't do, such as
+    /// a size beyond its end. The seed is 0.
+    pub fn on(&self, capacity: Bytes) -> Job {
+        let bs = self.bs_max();
+        let whole = |bytes: Bytes, unit: Bytes| Bytes(bytes.0 / unit.0.max(1) * unit.0.max(1));
+        let offset = match self.offset {
+            Extent::Bytes(bytes) => bytes,
+            share @ Extent::Percent(_) => whole(share.of(capacity), bs),
+        };
+        let length = match self.size {
+            None => capacity.0.saturating_sub(offset.0),
+            Some(Extent::Bytes(bytes)) => bytes.0,
+            // fio takes the share of the whole and stops at the end.
+            Some(share) => whole(share.of(capacity), bs).0.min(capacity.0.saturating_sub(offset.0)),
+        };
+        let each = self.io_size.unwrap_or(Bytes(length));
+        let times = u64::from(self.loops).saturating_mul(u64::from(self.numjobs));
+        Job {
+            rwmixread: self.rwmixread,
+            iodepth: self.iodepth,
+            numjobs: self.numjobs,
+            runtime: self.runtime,
+            amount: (!self.time_based).then(|| Bytes(each.0.saturating_mul(times))),
+            ramp: self.ramp,
+            pattern: self.pattern(),
+            arrival: self.arrival,
+            durability: self.durability,
+            ..Job::new(self.name.clone(), self.rw, bs, Region { offset, length: Bytes(length) })
+        }
+    }
+
+    fn pattern(&self) -> Pattern {
+        let [read, write, trim] = self.bs;
+        let mixed = self.rw.is_mixed() && read != write;
+        let sizes = mixed.then(|| Sizes {
+            read: SizeRule::Fixed(read),
+            write: SizeRule::Fixed(write),
+            // Such a job trims nothing; a size of its own would count as the largest.
+            trim: SizeRule::Fixed(trim.min(read).min(write)),
+        });
+        let offsets = if self.rw.is_random() && self.once { Offsets::Once } else { Offsets::Repeats };
+        let sharing = (self.numjobs > 1 && !self.rw.is_random()).then_some(Sharing::Shared);
+        Pattern { offsets, sharing, sizes, ..Pattern::default() }
+    }
+}

@@ -1,0 +1,196 @@
+//! fio's options, and what becomes of each.
+
+/// An option that says something of the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Bs,
+    Fdatasync,
+    Fsync,
+    Iodepth,
+    Ioengine,
+    IoSize,
+    KbBase,
+    Loops,
+    Name,
+    Norandommap,
+    Numjobs,
+    Offset,
+    Ramp,
+    Rate,
+    RateIops,
+    RateProcess,
+    Runtime,
+    Rw,
+    Rwmixread,
+    Rwmixwrite,
+    Size,
+    Stonewall,
+    Sync,
+    TimeBased,
+}
+
+/// What becomes of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It becomes a value of the job.
+    Mapped(Key),
+    /// It changes nothing here, for this reason.
+    Ignored(&'static str),
+    /// It changes the load in a way that is not taken over, for this reason, unless it has one of
+    /// these values, which change nothing.
+    Refused(&'static str, &'static [&'static str]),
+}
+
+const FILES: &str = "the target is given beside the job file";
+const LAYOUT: &str = "no file is laid out or removed for a job";
+const REPORT: &str = "results are kept and printed in this program's own way";
+const LOGS: &str = "the result has its own time series";
+const PERCENTILES: &str = "the whole latency distribution is kept";
+const TIMING: &str = "latency is always measured";
+const SEED: &str = "random numbers come from the seed of the run";
+const CACHE: &str = "no page cache: every request goes to the target";
+const THREADS: &str = "each job is a thread of this program, placed by the system";
+const HOST: &str = "how the host submits is a matter of the host profile or of this program's engine";
+const BUFFERS: &str = "what is written is incompressible and new each time";
+const VERIFY: &str = "it only matters with verify, which is refused";
+const CONTENT: &str = "what is written is always incompressible";
+const BATCH: &str = "requests are submitted as soon as there is room";
+const SIZES: &str = "only one size a direction is taken over";
+const PLACES: &str = "only uniform random and plain sequential offsets are taken over";
+const THINK: &str = "pauses between requests are not taken over; rate and rate_iops are";
+const ORDER: &str = "jobs start together, or after one another with stonewall";
+const SEARCH: &str = "a job does not change its load as it runs";
+const SPREAD: &str = "a job runs on one target";
+const ERRORS: &str = "an error ends the job";
+
+/// All known options with their other names, by fate.
+#[rustfmt::skip]
+const OPTIONS: &[(&[&str], Fate)] = &[
+    (&["bs", "blocksize"], Fate::Mapped(Key::Bs)),
+    (&["fdatasync"], Fate::Mapped(Key::Fdatasync)),
+    (&["fsync"], Fate::Mapped(Key::Fsync)),
+    (&["iodepth"], Fate::Mapped(Key::Iodepth)),
+    (&["ioengine"], Fate::Mapped(Key::Ioengine)),
+    (&["io_size", "io_limit"], Fate::Mapped(Key::IoSize)),
+    (&["kb_base"], Fate::Mapped(Key::KbBase)),
+    (&["loops"], Fate::Mapped(Key::Loops)),
+    (&["name"], Fate::Mapped(Key::Name)),
+    (&["norandommap"], Fate::Mapped(Key::Norandommap)),
+    (&["numjobs"], Fate::Mapped(Key::Numjobs)),
+    (&["offset", "fileoffset"], Fate::Mapped(Key::Offset)),
+    (&["ramp_time"], Fate::Mapped(Key::Ramp)),
+    (&["rate"], Fate::Mapped(Key::Rate)),
+    (&["rate_iops"], Fate::Mapped(Key::RateIops)),
+    (&["rate_process"], Fate::Mapped(Key::RateProcess)),
+    (&["runtime", "timeout"], Fate::Mapped(Key::Runtime)),
+    (&["rw", "readwrite"], Fate::Mapped(Key::Rw)),
+    (&["rwmixread"], Fate::Mapped(Key::Rwmixread)),
+    (&["rwmixwrite"], Fate::Mapped(Key::Rwmixwrite)),
+    (&["size"], Fate::Mapped(Key::Size)),
+    (&["stonewall", "wait_for_previous"], Fate::Mapped(Key::Stonewall)),
+    (&["sync"], Fate::Mapped(Key::Sync)),
+    (&["time_based"], Fate::Mapped(Key::TimeBased)),
+
+    (&["filename", "directory", "filename_format", "allow_mounted_write"], Fate::Ignored(FILES)),
+    (&["fallocate", "overwrite", "create_serialize", "create_fsync", "create_on_open", "unlink", "unlink_each_loop",
+       "pre_read", "file_service_type", "openfiles", "fadvise_hint"], Fate::Ignored(LAYOUT)),
+    (&["group_reporting", "new_group", "description", "unified_rw_reporting", "unit_base", "sig_figs", "stats",
+       "significant_figures", "thread_name", "disk_util"], Fate::Ignored(REPORT)),
+    (&["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_hist_msec",
+       "log_hist_coarseness", "log_max_value", "log_offset", "log_prio", "log_unix_epoch", "log_alternate_epoch",
+       "log_entries", "log_compression", "log_compression_cpus", "log_store_compressed", "log_window_value",
+       "log_issue_time", "per_job_logs", "bwavgtime", "iopsavgtime"], Fate::Ignored(LOGS)),
+    (&["percentile_list", "clat_percentiles", "lat_percentiles", "slat_percentiles"], Fate::Ignored(PERCENTILES)),
+    (&["gtod_reduce", "gtod_cpu", "clocksource", "disable_lat", "disable_clat", "disable_slat", "disable_bw",
+       "disable_bw_measurement"], Fate::Ignored(TIMING)),
+    (&["randrepeat", "allrandrepeat", "randseed", "random_generator", "softrandommap"], Fate::Ignored(SEED)),
+    (&["direct", "buffered", "invalidate"], Fate::Ignored(CACHE)),
+    (&["thread", "cpus_allowed", "cpus_allowed_policy", "cpumask", "numa_cpu_nodes", "numa_mem_policy", "nice"],
+       Fate::Ignored(THREADS)),
+    (&["hipri", "hipri_percentage", "fixedbufs", "registerfiles", "sqthread_poll", "sqthread_poll_cpu", "nonvectored",
+       "force_async", "userspace_reap", "mem", "iomem", "iomem_align", "mem_align", "lockmem", "hugepage-size",
+       "nowait", "io_submit_mode", "ioscheduler"], Fate::Ignored(HOST)),
+    (&["refill_buffers", "scramble_buffers"], Fate::Ignored(BUFFERS)),
+    (&["do_verify", "verify_fatal", "verify_backlog", "verify_backlog_batch", "verify_dump", "verify_async",
+       "verify_async_cpus", "verify_interval", "verify_offset", "verify_pattern", "verify_state_save",
+       "verify_state_load"], Fate::Ignored(VERIFY)),
+
+    (&["verify", "verify_only", "experimental_verify"],
+       Fate::Refused("blocks are not checked here; `flashlab run` has its own verification", &["0"])),
+    (&["buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage", "zero_buffers", "buffer_pattern"],
+       Fate::Refused(CONTENT, &["0"])),
+    (&["iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_batch_complete_min",
+       "iodepth_batch_complete_max", "iodepth_low", "serialize_overlap", "io_offload"],
+       Fate::Refused(BATCH, &["1"])),
+    (&["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "blockalign",
+       "ba", "min_bs"], Fate::Refused(SIZES, &[])),
+    (&["random_distribution"], Fate::Refused(PLACES, &["random"])),
+    (&["percentage_random"], Fate::Refused(PLACES, &["100"])),
+    (&["zonemode"], Fate::Refused(PLACES, &["none"])),
+    (&["offset_increment", "offset_align", "zonesize", "zonerange", "zoneskip", "rw_sequencer", "rwmixcycle",
+       "number_ios", "flow", "flow_id", "io_size_increment", "read_iolog"], Fate::Refused(PLACES, &["0"])),
+    (&["thinktime", "thinktime_blocks", "thinktime_spin", "thinktime_iotime", "thinktime_blocks_type",
+       "rate_ignore_thinktime", "rate_min", "rate_iops_min", "rate_cycle"], Fate::Refused(THINK, &["0"])),
+    (&["startdelay", "wait_for", "exitall", "exitall_on_error", "exit_what", "exec_prerun", "exec_postrun"],
+       Fate::Refused(ORDER, &["0"])),
+    (&["latency_target", "latency_window", "latency_percentile", "latency_run", "max_latency", "steadystate",
+       "steadystate_duration", "steadystate_ramp_time", "ss", "ss_dur", "ss_ramp"], Fate::Refused(SEARCH, &["0"])),
+    (&["nrfiles", "nr_files"], Fate::Refused(SPREAD, &["1"])),
+    (&["filesize", "file_append", "fill_device", "fill_fs"], Fate::Refused(SPREAD, &["0"])),
+    (&["end_fsync", "fsync_on_close", "write_barrier", "sync_file_range"],
+       Fate::Refused("sync, fsync and fdatasync are the ways to durable writes that are taken over", &["0"])),
+    (&["prio", "prioclass", "cmdprio_percentage", "cmdprio", "cmdprio_class", "cmdprio_bssplit"],
+       Fate::Refused("requests have no priorities here", &["0"])),
+    (&["continue_on_error", "ignore_error", "error_dump"], Fate::Refused(ERRORS, &["0", "none"])),
+];
+
+/// What becomes of the option of this name; `None` when fio has no such option, or none that is known
+/// here.
+pub(super) fn fate(name: &str) -> Option<Fate> {
+    OPTIONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, fate)| *fate)
+}
+
+/// All names that become values of the job.
+pub(super) fn mapped() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().filter(|(_, fate)| matches!(fate, Fate::Mapped(_))).flat_map(|(names, _)| names.iter().copied())
+}
+
+/// All known names.
+pub(super) fn known() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().flat_map(|(names, _)| names.iter().copied())
+}
+
+/// What an engine means for the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// Many requests at a time.
+    Asynchronous,
+    /// One request at a time, whatever the iodepth.
+    Synchronous,
+    /// Not a block load of a drive.
+    Other,
+}
+
+/// fio's engines for block devices; all others do something else.
+pub(super) fn engine(name: &str) -> Engine {
+    match name {
+        "io_uring" | "io_uring_cmd" | "libaio" | "posixaio" | "windowsaio" | "solarisaio" | "libblkio" | "xnvme"
+        | "spdk" => Engine::Asynchronous,
+        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" | "mmap" | "splice" => Engine::Synchronous,
+        _ => Engine::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_stands_once() {
+        let unique: BTreeSet<&str> = known().collect();
+        assert_eq!(unique.len(), known().count());
+        assert!(mapped().all(|name| matches!(fate(name), Some(Fate::Mapped(_)))));
+        assert_eq!(fate("bogus"), None);
+    }
+}
