@@ -255,7 +255,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             What::DieDone => return self.die_done(event, at),
             What::Submit => return self.command(slot, at),
             What::Ready => self.ready(event, at),
-            What::FromDram => self.from_dram(slot, at),
+            What::FromDram => self.dram_ready(slot, at),
             What::Complete => Some(at),
             _ => return self.handle_write(at, event),
         };

@@ -103,7 +103,7 @@ impl<const READS: bool> Engine<'_, READS> {
     }
 
     /// The data of a whole request is in the controller.
-    pub(crate) fn from_dram(&mut self, slot: u32, at: Ps) -> Option<Ps> {
+    pub(crate) fn dram_ready(&mut self, slot: u32, at: Ps) -> Option<Ps> {
         let bytes = self.host.slots[slot as usize].length;
         self.deliver(slot, bytes, at)
     }

@@ -64,14 +64,16 @@ impl<const READS: bool> Engine<'_, READS> {
         let acknowledged = at + self.buffer.acknowledge(length, self.link.slack(length), apart) + self.host.jobs_delay;
         let s = &mut self.host.slots[slot as usize];
         s.class = if merges { Class::MergedWrite } else { Class::Write };
-        let stages = || [
-            s.arrived - s.stamp,
-            s.decoded - s.arrived,
-            s.flash_done - s.decoded,
-            at - s.flash_done,
-            acknowledged - at,
-            0,
-        ];
+        let stages = || {
+            [
+                s.arrived - s.stamp,
+                s.decoded - s.arrived,
+                s.flash_done - s.decoded,
+                at - s.flash_done,
+                acknowledged - at,
+                0,
+            ]
+        };
         self.outcome.went(s.class, stages);
         self.events.add_in_order(Lane::Complete, acknowledged, Event::of(What::Complete, slot));
         if self.warm_up.is_some() {
