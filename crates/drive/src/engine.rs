@@ -281,7 +281,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     #[inline(always)]
     fn submit(&mut self, slot: u32, completed: Ps, at: Ps) -> Option<Ps> {
         let (mapping, shift) = (&*self.mapping, self.geometry.unit_shift);
-        let (at, waited) = self.host.submit(slot, at, |drawn| {
+        let (at, waited) = self.host.submit::<READS>(slot, at, |drawn| {
             // Their places in the map come from memory now, all at once, and not one by one when each
             // command is served.
             std::hint::black_box(mapping.touch(drawn.iter().map(|request| (request.offset.0 >> shift) as u32)));
@@ -321,6 +321,9 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     fn decoded(&mut self, slot: u32, at: Ps) {
         let s = &mut self.host.slots[slot as usize];
         s.decoded = at;
+        if READS {
+            return self.read(slot, at);
+        }
         match s.direction {
             Direction::Read => self.read(slot, at),
             Direction::Write => {
@@ -339,8 +342,8 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     #[inline(always)]
     fn complete(&mut self, slot: u32, at: Ps) -> Option<Ps> {
         let s = &self.host.slots[slot as usize];
-        self.outcome.completed(at, s);
-        if s.direction == Direction::Read {
+        self.outcome.completed::<READS>(at, s);
+        if READS || s.direction == Direction::Read {
             self.counters.host_read += u64::from(s.length);
         }
         self.looks_in -= 1;

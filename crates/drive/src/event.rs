@@ -48,6 +48,27 @@ const DIE_BITS: u32 = 14;
 const BLOCK_SHIFT: u32 = 9;
 const LENGTH_SHIFT: u32 = WHAT_BITS + ID_BITS + DIE_BITS;
 
+/// By the number in an event; those that are none stand for the last.
+const WHATS: [What; 1 << WHAT_BITS] = {
+    let mut whats = [What::Merged; 1 << WHAT_BITS];
+    let all = [
+        What::Submit,
+        What::Arbitrate,
+        What::Arrive,
+        What::DieDone,
+        What::Ready,
+        What::FromDram,
+        What::Complete,
+        What::Programmed,
+    ];
+    let mut i = 0;
+    while i < all.len() {
+        whats[all[i] as usize] = all[i];
+        i += 1;
+    }
+    whats
+};
+
 impl Event {
     /// `id` is the slot of a request, or the program.
     #[inline]
@@ -75,17 +96,7 @@ impl Event {
 
     #[inline]
     pub(crate) fn what(self) -> What {
-        match self.0 & ((1 << WHAT_BITS) - 1) {
-            0 => What::Submit,
-            1 => What::Arbitrate,
-            2 => What::Arrive,
-            3 => What::DieDone,
-            4 => What::Ready,
-            5 => What::FromDram,
-            6 => What::Complete,
-            7 => What::Programmed,
-            _ => What::Merged,
-        }
+        WHATS[self.0 as usize % WHATS.len()]
     }
 
     /// The slot, program or unit.

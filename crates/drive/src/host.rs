@@ -101,23 +101,30 @@ impl Host {
     }
 
     /// Puts the next request into a slot that became free at `at`; returns when the command reaches
-    /// the drive and whether it waited for its job to submit another, or `None` if the job has no more. `drawn` sees requests some time before they come.
+    /// the drive and whether it waited for its job to submit another, or `None` if the job has no more. `drawn`
+    /// sees requests some time before they come. With `READS` the loop is closed.
     #[inline(always)]
-    pub(crate) fn submit(&mut self, slot: u32, at: Ps, drawn: impl FnOnce(&[Request])) -> Option<(Ps, bool)> {
+    pub(crate) fn submit<const READS: bool>(
+        &mut self,
+        slot: u32,
+        at: Ps,
+        drawn: impl FnOnce(&[Request]),
+    ) -> Option<(Ps, bool)> {
         let s = &mut self.slots[slot as usize];
         let queue = &mut self.queues[s.job as usize];
         queue.left = queue.left.checked_sub(1)?;
         if queue.next_drawn == DRAWN_AHEAD {
             queue.next_drawn = 0;
-            queue.drawn.fill_with(|| queue.stream.next_request());
+            queue.stream.fill(&mut queue.drawn);
             drawn(&queue.drawn);
         }
         let request = queue.drawn[queue.next_drawn];
         queue.next_drawn += 1;
         queue.in_flight += 1;
-        let due = queue.arrivals.as_mut().map_or(at, |arrivals| arrivals.next_arrival().0);
-        s.started = queue.submit_free_at.max(at).max(due);
-        s.stamp = if queue.arrivals.is_some() { due } else { s.started };
+        let arrivals = if READS { None } else { queue.arrivals.as_mut() };
+        let due = arrivals.map(|arrivals| arrivals.next_arrival().0);
+        s.started = queue.submit_free_at.max(at).max(due.unwrap_or(at));
+        s.stamp = due.unwrap_or(s.started);
         queue.submit_free_at = s.started + self.submit_time;
         (s.offset, s.length, s.direction) = (request.offset.0, request.length, request.direction);
         Some((queue.submit_free_at, s.started > at))

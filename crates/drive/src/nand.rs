@@ -151,14 +151,19 @@ impl Nand {
     #[inline(always)]
     pub(crate) fn read(&mut self, place: Place, at: Ps, bytes: u32) -> DieRead {
         let (first, in_page) = self.page.divide(place.from);
-        let (last, _) = self.page.divide(place.from + bytes - 1);
-        let busy: Ps = (first..=last).map(|page| self.page_times[page as usize % PAGE_TYPES]).sum();
+        let one_page = in_page + bytes <= self.page.divisor();
+        let busy = if one_page {
+            self.page_times[first as usize % PAGE_TYPES]
+        } else {
+            let (last, _) = self.page.divide(place.from + bytes - 1);
+            (first..=last).map(|page| self.page_times[page as usize % PAGE_TYPES]).sum()
+        };
         let begin = if self.written { self.suspended(place.die, at, busy) } else { at };
         let base = (place.die * self.planes) as usize;
         if self.planes == 1 {
             return DieRead { done: self.reads[base].serve(begin, busy), busy };
         }
-        let planes = if first == last {
+        let planes = if one_page {
             let plane = self.plane_bytes.divide(in_page).0;
             plane..(self.plane_bytes.divide(in_page + bytes - 1).0 + 1).min(self.planes)
         } else {

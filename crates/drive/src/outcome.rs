@@ -132,20 +132,21 @@ impl Outcome {
         }
     }
 
-    /// An I/O is complete.
+    /// An I/O is complete, with `READS` a read of a closed loop.
     #[inline(always)]
-    pub(crate) fn completed(&mut self, at: Ps, slot: &Slot) {
+    pub(crate) fn completed<const READS: bool>(&mut self, at: Ps, slot: &Slot) {
         if self.started_at.is_none() {
             return;
         }
         assert!(at >= slot.stamp, "completed before it was submitted");
         let latency = nanos(at - slot.stamp);
         let result = match slot.direction {
+            _ if READS => &mut self.read,
             Direction::Read => &mut self.read,
             Direction::Write => &mut self.write,
             Direction::Trim => &mut self.trim,
         };
-        if self.open_loop {
+        if !READS && self.open_loop {
             result.service.record(nanos(at - slot.started));
         }
         result.ios += 1;
