@@ -207,11 +207,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         if matches!(self.goal, Goal::Extents { .. }) {
             self.begin_window(0);
         }
-        for slot in 0..self.host.slots.len() as u32 {
-            if let Some(at) = self.submit(slot, 0, 0) {
-                self.command(slot, at);
-            }
-        }
+        self.submit_all();
         let mut now = 0;
         while self.stop.is_none() {
             now = self.handle_some(now);
@@ -225,6 +221,15 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         }
         self.drain();
         (self.stop.unwrap_or(Stop::Goal), self.outcome)
+    }
+
+    /// Puts a first request into each slot.
+    fn submit_all(&mut self) {
+        for slot in 0..self.host.slots.len() as u32 {
+            if let Some(at) = self.submit(slot, 0, 0) {
+                self.command(slot, at);
+            }
+        }
     }
 
     /// Handles events until the next look at the observer or the end; returns the time of the last one.
@@ -250,29 +255,34 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     /// its completion to the die of the next one.
     #[inline(always)]
     fn handle(&mut self, at: Ps, event: Event) {
-        let slot = event.id();
-        let completed = match event.what() {
-            What::DieDone => return self.die_done(event, at),
-            What::Submit => return self.command(slot, at),
-            What::Ready => self.ready(event, at),
-            What::FromDram => self.dram_ready(slot, at),
-            What::Complete => Some(at),
-            _ => return self.handle_write(at, event),
+        let (slot, what) = (event.id(), event.what());
+        let command = if what == What::Submit {
+            Some(at)
+        } else {
+            let completed = match what {
+                What::DieDone => return self.die_done(event, at),
+                What::Ready => self.ready(event, at),
+                What::FromDram => self.dram_ready(slot, at),
+                What::Complete => Some(at),
+                other if READS => unreachable!("{other:?} is no step of a read"),
+                _ => return self.handle_other(at, event),
+            };
+            completed.and_then(|at| self.complete(slot, at))
         };
-        if let Some(at) = completed
-            && let Some(at) = self.complete(slot, at)
-        {
+        if let Some(at) = command {
             self.command(slot, at);
         }
     }
 
-    fn handle_write(&mut self, at: Ps, event: Event) {
+    /// What does not happen among reads alone.
+    #[inline(never)]
+    fn handle_other(&mut self, at: Ps, event: Event) {
         match event.what() {
             What::Arrive => self.arrive(event.id(), at),
             What::Programmed => self.programmed(event.id(), at),
             What::Merged => self.merged(event.id(), event.stream(), at),
             What::Arbitrate => self.arbitrate(at),
-            other => unreachable!("{other:?} is no step of a write"),
+            other => unreachable!("{other:?} is handled before"),
         }
     }
 
@@ -281,12 +291,12 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     #[inline(always)]
     fn submit(&mut self, slot: u32, completed: Ps, at: Ps) -> Option<Ps> {
         let (mapping, shift) = (&*self.mapping, self.geometry.unit_shift);
-        let (at, waited) = self.host.submit::<READS>(slot, at, |drawn| {
+        let (stamp, at, waited) = self.host.submit::<READS>(slot, at, |drawn| {
             // Their places in the map come from memory now, all at once, and not one by one when each
             // command is served.
             std::hint::black_box(mapping.touch(drawn.iter().map(|request| (request.offset.0 >> shift) as u32)));
         })?;
-        self.outcome.idle(completed, self.host.slots[slot as usize].stamp);
+        self.outcome.idle(completed, stamp);
         // Commands that follow come from later completions, as long as none waited for its job to submit.
         if READS && !waited && self.events.none_before(Lane::Submit, at) {
             return Some(at);
@@ -319,11 +329,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     /// The command is understood at `at`: start on it.
     #[inline(always)]
     fn decoded(&mut self, slot: u32, at: Ps) {
-        let s = &mut self.host.slots[slot as usize];
-        s.decoded = at;
         if READS {
             return self.read(slot, at);
         }
+        let s = &mut self.host.slots[slot as usize];
+        s.decoded = at;
         match s.direction {
             Direction::Read => self.read(slot, at),
             Direction::Write => {
@@ -350,7 +360,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         if self.looks_in == 0 || at >= self.looks_from {
             self.look(at);
         }
-        let free_at = self.host.completed(slot, at);
+        let free_at = self.host.free_at(at);
         self.submit(slot, at, free_at)
     }
 

@@ -39,14 +39,14 @@ pub(crate) enum What {
     Merged,
 }
 
-/// Lowest bits of an event: what; then a slot, program or unit; then a die or stream; then a length.
+/// Lowest bits of an event: what; then a slot, program or unit; then a channel or stream; then a length.
 const WHAT_BITS: u32 = 4;
 const ID_BITS: u32 = 32;
-const DIE_BITS: u32 = 14;
+const CHANNEL_BITS: u32 = 14;
 /// Lengths are whole logical blocks of at least this; 14 bits of them are 8 MiB, and a part is never
 /// more than a program unit.
 const BLOCK_SHIFT: u32 = 9;
-const LENGTH_SHIFT: u32 = WHAT_BITS + ID_BITS + DIE_BITS;
+const LENGTH_SHIFT: u32 = WHAT_BITS + ID_BITS + CHANNEL_BITS;
 
 /// By the number in an event; those that are none stand for the last.
 const WHATS: [What; 1 << WHAT_BITS] = {
@@ -76,11 +76,11 @@ impl Event {
         Event(what as u64 | u64::from(id) << WHAT_BITS)
     }
 
-    /// A part of a request: so many bytes of it from a die.
+    /// A part of a request: so many bytes of it from a die on `channel`.
     #[inline]
-    pub(crate) fn part(what: What, slot: u32, die: u32, bytes: u32) -> Self {
+    pub(crate) fn part(what: What, slot: u32, channel: u32, bytes: u32) -> Self {
         let length = u64::from(bytes >> BLOCK_SHIFT) << LENGTH_SHIFT;
-        Event(Event::of(what, slot).0 | u64::from(die) << (WHAT_BITS + ID_BITS) | length)
+        Event(Event::of(what, slot).0 | u64::from(channel) << (WHAT_BITS + ID_BITS) | length)
     }
 
     /// The same part, now on its way over the channel.
@@ -105,10 +105,10 @@ impl Event {
         (self.0 >> WHAT_BITS) as u32
     }
 
-    /// The die of a part.
+    /// The channel of a part.
     #[inline]
-    pub(crate) fn die(self) -> u32 {
-        (self.0 >> (WHAT_BITS + ID_BITS)) as u32 & ((1 << DIE_BITS) - 1)
+    pub(crate) fn channel(self) -> u32 {
+        (self.0 >> (WHAT_BITS + ID_BITS)) as u32 & ((1 << CHANNEL_BITS) - 1)
     }
 
     /// The stream of a merged unit.
@@ -241,6 +241,8 @@ impl Ring {
 const BUCKET_SHIFT: u32 = 17;
 /// 2^15 buckets reach 4.3 ms ahead, past reads, channels and links; programs come later.
 const BUCKETS: usize = 1 << 15;
+/// No bucket is met twice within this time.
+const AHEAD_MAX: Ps = (BUCKETS as u64 - 1) << BUCKET_SHIFT;
 /// Words of the bitmap of buckets in use.
 const WORDS: usize = BUCKETS / 64;
 const NEVER: u64 = u64::MAX;
@@ -336,6 +338,7 @@ impl EventQueue {
     }
 
     /// Adds an event that is earlier than the last one of its lane.
+    #[inline(never)]
     fn add_late(&mut self, lane: Lane, at: Ps, event: Event) {
         let i = lane as usize;
         let ring = &mut self.lanes[i];
@@ -366,7 +369,7 @@ impl EventQueue {
     }
 
     /// Adds an event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, at: Ps, event: Event) {
         if !self.holds(key(at, WHEEL), event) {
             self.add_to_wheel(at, event);
@@ -374,9 +377,9 @@ impl EventQueue {
     }
 
     /// Adds an event to the wheel, or to the heap if that does not reach so far.
-    #[inline]
+    #[inline(always)]
     fn add_to_wheel(&mut self, at: Ps, event: Event) {
-        if (at >> BUCKET_SHIFT) - (self.now >> BUCKET_SHIFT) >= BUCKETS as u64 {
+        if at - self.now >= AHEAD_MAX {
             self.add_to_far(at, event);
             return;
         }
@@ -396,6 +399,7 @@ impl EventQueue {
     }
 
     /// Puts a node into its place in the list that begins with `before`.
+    #[inline(never)]
     fn add_behind(&mut self, mut before: u32, node: u32) {
         let at = self.nodes[node as usize].at;
         loop {

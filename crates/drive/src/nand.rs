@@ -117,6 +117,12 @@ impl Nand {
         Place { die: self.die(stripe * self.stripe_dies + die), from: depth * self.unit_bytes }
     }
 
+    /// The channel that `die` is on.
+    #[inline]
+    pub(crate) fn channel_of(&self, die: u32) -> u32 {
+        self.channel_of[die as usize].into()
+    }
+
     /// Whether a unit and the next lie on one die and can be read as one.
     #[inline]
     pub(crate) fn neighbours(&self, ppn: u32) -> bool {
@@ -201,7 +207,7 @@ impl Nand {
     /// else it waits, see [`Nand::next_transfer`].
     #[inline]
     pub(crate) fn transfer(&mut self, part: Event, at: Ps) -> Option<Ps> {
-        let channel = &mut self.channels[usize::from(self.channel_of[part.die() as usize])];
+        let channel = &mut self.channels[part.channel() as usize];
         if channel.busy {
             channel.waiting.push_back(part);
             return None;
@@ -210,10 +216,10 @@ impl Nand {
         Some(at + self.channel.time(u64::from(part.bytes())))
     }
 
-    /// The channel of `die` is free at `at`: the part that begins to cross it now, and when it is done.
+    /// Channel `channel` is free at `at`: the part that begins to cross it now, and when it is done.
     #[inline]
-    pub(crate) fn next_transfer(&mut self, die: u32, at: Ps) -> Option<(Event, Ps)> {
-        let channel = &mut self.channels[usize::from(self.channel_of[die as usize])];
+    pub(crate) fn next_transfer(&mut self, channel: u32, at: Ps) -> Option<(Event, Ps)> {
+        let channel = &mut self.channels[channel as usize];
         let Some(part) = channel.waiting.pop_front() else {
             channel.busy = false;
             return None;

@@ -4,14 +4,16 @@ use crate::engine::Engine;
 use crate::event::{Event, Lane, What};
 use crate::ftl::UNMAPPED;
 use crate::host::Class;
+use crate::nand::Nand;
 use crate::time::Ps;
 
 impl<const READS: bool> Engine<'_, READS> {
     /// A read was decoded.
     #[inline(always)]
     pub(crate) fn read(&mut self, slot: u32, at: Ps) {
-        let s = &self.host.slots[slot as usize];
+        let s = &mut self.host.slots[slot as usize];
         let (offset, length) = (s.offset, s.length);
+        s.decoded = at;
         if self.read_ahead.continues(offset, u64::from(length)) {
             let ready = self.read_ahead.serve(at, u64::from(length));
             self.serve_from_dram(slot, Class::ReadAhead, ready);
@@ -30,12 +32,13 @@ impl<const READS: bool> Engine<'_, READS> {
             return;
         }
         let in_unit = offset as u32 & (self.geometry.unit_bytes as u32 - 1);
-        let busy = self.read_die(slot, at, ppn, in_unit, length);
-        let s = &mut self.host.slots[slot as usize];
+        let (done, busy, part) = read_die(&mut self.nand, slot, at, ppn, (in_unit, length));
         (s.parts_left, s.class, s.busy) = (1, Class::MappedRead, busy as u32);
+        self.events.add(done, part);
     }
 
     /// A read of several units: those that lie together on a die are one part.
+    #[inline(never)]
     fn read_parts(&mut self, slot: u32, at: Ps, first: u32, last: u32) {
         let s = &self.host.slots[slot as usize];
         let (offset, end) = (s.offset, s.offset + u64::from(s.length));
@@ -55,7 +58,10 @@ impl<const READS: bool> Engine<'_, READS> {
             let unit_start = u64::from(start) * unit;
             let from = offset.max(unit_start);
             let bytes = end.min(u64::from(lpn) * unit) - from;
-            busiest = busiest.max(self.read_die(slot, at, ppn, (from - unit_start) as u32, bytes as u32));
+            let in_units = ((from - unit_start) as u32, bytes as u32);
+            let (done, busy, part) = read_die(&mut self.nand, slot, at, ppn, in_units);
+            self.events.add(done, part);
+            busiest = busiest.max(busy);
             parts += 1;
         }
         if parts == 0 {
@@ -66,16 +72,7 @@ impl<const READS: bool> Engine<'_, READS> {
         }
     }
 
-    /// Starts a die on `bytes` from byte `from` of unit `ppn` on; returns how long it is busy with them.
-    #[inline(always)]
-    fn read_die(&mut self, slot: u32, at: Ps, ppn: u32, from: u32, bytes: u32) -> Ps {
-        let mut place = self.nand.place(ppn);
-        place.from += from;
-        let read = self.nand.read(place, at, bytes);
-        self.events.add(read.done, Event::part(What::DieDone, slot, place.die, bytes));
-        read.busy
-    }
-
+    #[inline(never)]
     fn serve_from_dram(&mut self, slot: u32, class: Class, ready: Ps) {
         let s = &mut self.host.slots[slot as usize];
         (s.parts_left, s.class, s.flash_done, s.busy) = (1, class, s.decoded, 0);
@@ -96,13 +93,14 @@ impl<const READS: bool> Engine<'_, READS> {
     /// [`Engine::deliver`] does.
     #[inline(always)]
     pub(crate) fn ready(&mut self, event: Event, at: Ps) -> Option<Ps> {
-        if let Some((part, ready)) = self.nand.next_transfer(event.die(), at) {
+        if let Some((part, ready)) = self.nand.next_transfer(event.channel(), at) {
             self.events.add_in_order(Lane::Ready, ready, part);
         }
         self.deliver(event.id(), event.bytes(), at)
     }
 
     /// The data of a whole request is in the controller.
+    #[inline(always)]
     pub(crate) fn dram_ready(&mut self, slot: u32, at: Ps) -> Option<Ps> {
         let bytes = self.host.slots[slot as usize].length;
         self.deliver(slot, bytes, at)
@@ -141,4 +139,14 @@ impl<const READS: bool> Engine<'_, READS> {
         self.events.add_in_order(Lane::Complete, completed, Event::of(What::Complete, slot));
         None
     }
+}
+
+/// Starts a die on so many bytes of unit `ppn`, from one of its bytes on. Returns when it is done, how long
+/// it is busy with them, and the event of that.
+#[inline(always)]
+fn read_die(nand: &mut Nand, slot: u32, at: Ps, ppn: u32, (from, bytes): (u32, u32)) -> (Ps, Ps, Event) {
+    let mut place = nand.place(ppn);
+    place.from += from;
+    let read = nand.read(place, at, bytes);
+    (read.done, read.busy, Event::part(What::DieDone, slot, nand.channel_of(place.die), bytes))
 }
