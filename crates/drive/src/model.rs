@@ -91,7 +91,16 @@ impl ModelledDrive {
             logical_block: Bytes(512),
         };
         let mapping = purged(&profile, &geometry);
-        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default(), aged: false, aging_units: 0 }
+        ModelledDrive {
+            profile,
+            hosts,
+            identity,
+            geometry,
+            mapping,
+            counters: Counters::default(),
+            aged: false,
+            aging_units: 0,
+        }
     }
 
     /// The profile it follows.

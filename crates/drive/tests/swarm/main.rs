@@ -78,7 +78,10 @@ fn live(seed: u64, tell: bool) -> Result<Story, String> {
                 match drive.run(&job, &mut Watch::default()) {
                     Err(TargetError::Spec(_)) => {}
                     other => {
-                        return Err(format!("step {n}: an impossible job is not refused: {:?}", other.map(|r| r.ios())));
+                        return Err(format!(
+                            "step {n}: an impossible job is not refused: {:?}",
+                            other.map(|r| r.ios())
+                        ));
                     }
                 }
                 if drive.health().map_err(|e| e.to_string())? != before {
