@@ -35,7 +35,7 @@ fn ignored(job: &FioJob) -> Vec<&str> {
 
 #[test]
 fn globals_add_to_the_sections_below_them() {
-    let text = "; a comment\n[global]\nioengine=io_uring ; the engine\nbs=16k\niodepth=8\n\n[one]\nrw=randread\n\
+    let text = "; a comment\n[global]\nioengine=io_uring ; the engine\ndirect=1\nbs=16k\niodepth=8\n\n[one]\nrw=randread\n\
                 [global more]\nnumjobs=4\nbs=64k\n[two]\nrw=write\niodepth=${DEPTH}\n[one]\nstonewall\nreadwrite=rw\n";
     let jobs = read(text).expect("three jobs");
     let shape: Vec<_> =
@@ -44,12 +44,12 @@ fn globals_add_to_the_sections_below_them() {
     assert_eq!(
         shape,
         [
-            ("one", 7, 0, Rw::RandRead, k16, 8, 1),
-            ("two", 12, 0, Rw::Write, k64, 32, 4),
-            ("one", 15, 1, Rw::ReadWrite, k64, 8, 4)
+            ("one", 8, 0, Rw::RandRead, k16, 8, 1),
+            ("two", 13, 0, Rw::Write, k64, 32, 4),
+            ("one", 16, 1, Rw::ReadWrite, k64, 8, 4)
         ]
     );
-    assert!(jobs.iter().all(|job| job.notes.is_empty()), "{jobs:?}");
+    assert!(jobs.iter().all(|job| job.notes.is_empty() && ignored(job) == ["direct=1"]), "{jobs:?}");
 }
 
 #[test]

@@ -427,7 +427,7 @@ fn merge_errors(mut records: Vec<ErrorRecord>) -> Vec<ErrorCount> {
 }
 
 /// User and system time of the whole process, the kernel's workers for it included.
-fn process_cpu() -> Option<CpuTime> {
+pub(crate) fn process_cpu() -> Option<CpuTime> {
     // SAFETY: `usage` is plain data on this stack, and getrusage fills it.
     let usage = unsafe {
         let mut usage = std::mem::zeroed::<libc::rusage>();

@@ -38,6 +38,7 @@ mod series;
 mod source;
 mod tally;
 mod target;
+mod together;
 mod tuning;
 mod uring;
 mod verify;
@@ -45,4 +46,5 @@ mod worker;
 
 pub use probe::{DirectProbe, Probe, RingProbe, Unavailable, probe};
 pub use target::{ASSUMED_RATE, EngineChoice, FileTarget, IntervalSink, OpenOptions};
+pub use together::{DirectionSum, Sum, Together, run_together};
 pub use tuning::Tuning;

@@ -212,6 +212,35 @@ impl FileTarget {
         Ok(Some(Arc::new(Ledger::open(self.ledger.as_deref(), geometry, seed)?)))
     }
 
+    /// Runs a job that starts when `start` returns, which is called once whether the job is refused or not.
+    pub(crate) fn run_from(
+        &mut self,
+        job: &Job,
+        observer: &mut dyn Observer,
+        start: impl FnOnce() -> Instant,
+    ) -> Result<JobResult, TargetError> {
+        let mut sink = self.sink.take();
+        let prepared = self.prepare(job);
+        let start = start();
+        let outcome = prepared.and_then(|run| {
+            let sink = sink.as_deref_mut().map(|sink| sink as &mut (dyn FnMut(Interval) + Send));
+            run.finish(start, observer, sink)
+        });
+        self.sink = sink;
+        let mut result = outcome?;
+        if self.options.direct && self.is_loop_over_page_cache() {
+            result.granted.direct = Some(false);
+            let reason = "the loop device reads and writes its file through the page cache; attach it with losetup --direct-io=on";
+            result.granted.refused.push(format!("O_DIRECT below the loop device: {reason}"));
+        }
+        for (slot, direction) in self.measured.iter_mut().zip([&result.read, &result.write]) {
+            if direction.ios > 0 {
+                *slot = direction.bytes.over(result.elapsed).or(*slot);
+            }
+        }
+        Ok(result)
+    }
+
     /// Whether this is a loop device that was attached without direct I/O: O_DIRECT then ends at it.
     fn is_loop_over_page_cache(&self) -> bool {
         let setting = format!("/sys/block/{}/loop/dio", self.identity.id);
@@ -254,24 +283,7 @@ impl Target for FileTarget {
     }
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
-        let mut sink = self.sink.take();
-        let outcome = self.prepare(job).and_then(|run| {
-            let sink = sink.as_deref_mut().map(|sink| sink as &mut (dyn FnMut(Interval) + Send));
-            run.finish(Instant::now(), observer, sink)
-        });
-        self.sink = sink;
-        let mut result = outcome?;
-        if self.options.direct && self.is_loop_over_page_cache() {
-            result.granted.direct = Some(false);
-            let reason = "the loop device reads and writes its file through the page cache; attach it with losetup --direct-io=on";
-            result.granted.refused.push(format!("O_DIRECT below the loop device: {reason}"));
-        }
-        for (slot, direction) in self.measured.iter_mut().zip([&result.read, &result.write]) {
-            if direction.ios > 0 {
-                *slot = direction.bytes.over(result.elapsed).or(*slot);
-            }
-        }
-        Ok(result)
+        self.run_from(job, observer, Instant::now)
     }
 
     fn health(&mut self) -> Result<Option<HealthLog>, TargetError> {

@@ -38,9 +38,10 @@ fn engines_without_a_device_count_the_same_requests() {
     let folder = scratch();
     for engine in [EngineChoice::Nop, EngineChoice::Null] {
         let mut target = opened(&folder.path().join(engine.word()), engine);
-        let amount = Some(Bytes(100_000 * 4096));
-        let result = run(&mut target, &Job { amount, numjobs: 2, ..job(Rw::RandRead, Bytes::kib(4), SIZE) });
-        assert_eq!((result.ios(), result.bytes()), (100_000, amount.expect("amount")));
+        let amount = Bytes(100_000 * 4096);
+        let result =
+            run(&mut target, &Job { amount: Some(amount), numjobs: 2, ..job(Rw::RandRead, Bytes::kib(4), SIZE) });
+        assert_eq!((result.ios(), result.bytes()), (100_000, amount));
         assert_eq!(result.granted.engine, engine.word());
         let verify = Job { verify: flashlab_spec::Verify::Check, ..once(Rw::Read, Bytes::kib(4), SIZE) };
         let refused = target.run(&verify, &mut Unobserved);

@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask test`, `tidy`, `bench`, `fidelity` and `golden`.
+//! The developer's commands: `cargo xtask test`, `tidy`, `bench`, `swarm`, `fidelity` and `golden`.
 //!
 //! It stands beside the flow, not in it: it runs cargo and the built binary and reads the tree as
 //! text. It must not link any crate of ours, so that it still works when one of them doesn't
@@ -12,6 +12,7 @@ mod fidelity;
 mod golden;
 mod instructions;
 mod run;
+mod swarm;
 mod test;
 mod tidy;
 mod workspace;
@@ -50,6 +51,15 @@ enum Task {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+    /// Run random jobs on random modelled drives and check what must hold for all of them
+    Swarm {
+        /// How many seeds, from 0 on
+        #[arg(default_value_t = 1_000)]
+        seeds: u64,
+        /// Replay this seed alone and show what it does
+        #[arg(long, conflicts_with = "seeds")]
+        seed: Option<u64>,
+    },
     /// Review the modelled drives and compare with published figures
     Fidelity,
     /// Write the golden files anew; read the difference before it is committed
@@ -85,6 +95,7 @@ fn perform(task: Task) -> anyhow::Result<Exit> {
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { name, instructions: true, .. } => bench::instructions(&workspace, name.as_deref()),
         Task::Bench { name, arguments, .. } => bench::run(&workspace, name.as_deref(), &arguments),
+        Task::Swarm { seeds, seed } => swarm::run(&workspace, seeds, seed),
         Task::Fidelity => fidelity::run(&workspace),
         Task::Golden => golden::run(&workspace),
     }

@@ -140,6 +140,9 @@ mod tests {
             assert_eq!(at_of(log.line("/f write 0 4096")), times[1]);
             assert_eq!(log.line("/f wait 2000 0"), Ok(Entry::Nothing));
             assert_eq!(at_of(log.line("/f trim 0 4096")), times[2]);
+            // A wait for what has passed goes on at once.
+            assert_eq!(log.line("/f wait 0 0"), Ok(Entry::Nothing));
+            assert_eq!(at_of(log.line("/f read 0 4096")), times[2]);
             assert_eq!(log.notes().len(), notes);
         }
     }

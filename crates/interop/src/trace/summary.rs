@@ -194,7 +194,6 @@ impl Blocks {
 
     fn join(&mut self, other: &mut Blocks) {
         self.ranges.append(&mut other.ranges);
-        self.merged = 0;
     }
 
     fn total(&mut self) -> Bytes {
