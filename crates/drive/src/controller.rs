@@ -31,8 +31,13 @@ impl Controller {
             service: Server::default(),
             command_time: ps(p.command_time.value),
             read_overhead: ps(p.read_overhead.value),
-            waiting: (p.arbitration.value == Arbitration::RoundRobin && queues > 1).then_some(waiting),
+            waiting: Self::takes_turns(p, queues).then_some(waiting),
         }
+    }
+
+    /// Whether `queues` queue pairs are served in turn, so that a command may be overtaken by a later one.
+    pub(crate) fn takes_turns(p: &ControllerModel, queues: u32) -> bool {
+        p.arbitration.value == Arbitration::RoundRobin && queues > 1
     }
 
     /// A command arrives at `at`. Returns when it is decoded; or, with round-robin, when the controller

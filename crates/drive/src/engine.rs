@@ -65,8 +65,43 @@ pub(crate) enum Stop {
     Observer,
 }
 
-/// A job being run against the drive's state.
-pub(crate) struct Engine<'a> {
+/// What is asked of an engine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order<'a> {
+    pub(crate) parameters: &'a ModelParameters,
+    pub(crate) host: &'a HostProfile,
+    pub(crate) geometry: Geometry,
+    pub(crate) job: &'a Job,
+    pub(crate) goal: Goal,
+}
+
+/// Runs a job against the drive's state; says why it ended and what it did.
+pub(crate) fn run(
+    order: Order<'_>,
+    mapping: &mut Ftl,
+    counters: &mut Counters,
+    observer: &mut dyn Observer,
+) -> (Stop, Outcome) {
+    if order.is_reads() {
+        Engine::<true>::new(order, mapping, counters).run(observer)
+    } else {
+        Engine::<false>::new(order, mapping, counters).run(observer)
+    }
+}
+
+impl Order<'_> {
+    /// Whether nothing but reads runs, in a closed loop, and the controller takes their commands in the order
+    /// of arrival: then commands reach the drive in the order of completions.
+    fn is_reads(&self) -> bool {
+        let job = self.job;
+        let in_order = !Controller::takes_turns(&self.parameters.controller, job.numjobs);
+        matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed() && in_order
+    }
+}
+
+/// A job being run against the drive's state. The loop is compiled twice: with `READS` for jobs of
+/// [`Order::is_reads`], on whose path nothing then asks for anything else; and for all others.
+pub(crate) struct Engine<'a, const READS: bool> {
     pub(crate) geometry: Geometry,
     pub(crate) mapping: &'a mut Ftl,
     pub(crate) counters: &'a mut Counters,
@@ -84,13 +119,15 @@ pub(crate) struct Engine<'a> {
     pub(crate) batch: Vec<u32>,
     pub(crate) outcome: Outcome,
     pub(crate) warm_up: Option<WarmUp>,
-    warm_up_ios: u64,
+    /// Completions until warm-up and goal are looked at again, and the time from which on every one is.
+    looks_in: u64,
+    looks_from: Ps,
     /// Since when writes are mapped; those before only fill the buffer.
     pub(crate) real_since: Ps,
-    /// Nothing but reads in a closed loop, whose commands reach the drive in the order of completions.
-    pub(crate) reads_only: bool,
     goal: Goal,
-    stop: Option<Stop>,
+    /// The largest request.
+    length_max: u64,
+    pub(crate) stop: Option<Stop>,
 }
 
 /// What still has to pass before the measured window begins.
@@ -109,6 +146,11 @@ pub(crate) enum WarmUp {
 }
 
 impl WarmUp {
+    /// Completions after which it is over.
+    fn ios_max(self) -> u64 {
+        if let WarmUp::Completions(n) = self { n } else { WARM_UP_IOS_MAX }
+    }
+
     /// Whether writes only fill the buffer, so that a point ages the drive by what it was asked to write
     /// and not by the buffer, which is not scaled down as the drive is.
     fn rehearses(self) -> bool {
@@ -125,16 +167,9 @@ pub(crate) fn writes_data(job: &Job) -> bool {
     }
 }
 
-impl<'a> Engine<'a> {
-    pub(crate) fn new(
-        parameters: &ModelParameters,
-        host: &HostProfile,
-        geometry: Geometry,
-        mapping: &'a mut Ftl,
-        counters: &'a mut Counters,
-        job: &Job,
-        goal: Goal,
-    ) -> Self {
+impl<'a, const READS: bool> Engine<'a, READS> {
+    fn new(order: Order<'_>, mapping: &'a mut Ftl, counters: &'a mut Counters) -> Self {
+        let Order { parameters, host, geometry, job, goal } = order;
         let outstanding = job.outstanding();
         let warm_up = if writes_data(job) {
             WarmUp::FirstBuffer
@@ -161,36 +196,25 @@ impl<'a> Engine<'a> {
             batch: Vec::new(),
             outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
             warm_up: Some(warm_up),
-            warm_up_ios: 0,
-            reads_only: matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed(),
+            looks_in: warm_up.ios_max(),
+            looks_from: Ps::MAX,
             real_since: 0,
             goal,
+            length_max: job.bs.0,
             stop: None,
         }
     }
 
     /// Runs until the goal or a stop. What the buffer still holds is then flushed.
-    pub(crate) fn run(&mut self, observer: &mut dyn Observer) -> Stop {
+    fn run(mut self, observer: &mut dyn Observer) -> (Stop, Outcome) {
         if matches!(self.goal, Goal::Extents { .. }) {
             self.begin_window(0);
         }
-        for slot in 0..self.host.slots.len() as u32 {
-            self.submit(slot, 0, 0);
-        }
-        let mut handled = 0u64;
+        self.submit_all();
         let mut now = 0;
         while self.stop.is_none() {
-            let Some((at, event)) = self.events.next() else {
-                // The jobs have no more requests.
-                self.stop = Some(Stop::Goal);
-                self.outcome.end(now);
-                break;
-            };
-            assert!(at >= now, "time does not run backwards");
-            now = at;
-            self.handle(at, event);
-            handled += 1;
-            if handled.is_multiple_of(EVENTS_PER_LOOK) {
+            now = self.handle_some(now);
+            if self.stop.is_none() {
                 if observer.stop_requested() {
                     self.outcome.end(now);
                     self.stop = Some(Stop::Observer);
@@ -199,54 +223,96 @@ impl<'a> Engine<'a> {
             }
         }
         self.drain();
-        self.stop.unwrap_or(Stop::Goal)
+        (self.stop.unwrap_or(Stop::Goal), self.outcome)
     }
 
-    #[inline]
-    fn handle(&mut self, at: Ps, event: Event) {
-        match event.what() {
-            What::Submit => self.command(event.id(), at),
-            What::Arbitrate => self.arbitrate(at),
-            What::Arrive => self.arrive(event.id(), at),
-            What::DieDone => self.die_done(event, at),
-            What::Ready => self.ready(event, at),
-            What::FromDram => {
-                let bytes = self.host.slots[event.id() as usize].length;
-                self.deliver(event.id(), bytes, at);
+    /// Puts a first request into each slot.
+    fn submit_all(&mut self) {
+        for slot in 0..self.host.slots.len() as u32 {
+            if let Some(at) = self.submit(slot, 0, 0) {
+                self.command(slot, at);
             }
-            What::Complete => self.complete(event.id(), at),
-            What::HandOnToHost => self.hand_on_to_host(at),
+        }
+    }
+
+    /// Handles events until the next look at the observer or the end; returns the time of the last one.
+    fn handle_some(&mut self, mut now: Ps) -> Ps {
+        for _ in 0..EVENTS_PER_LOOK {
+            let Some((at, event)) = self.events.next::<READS>() else {
+                // The jobs have no more requests.
+                self.stop = Some(Stop::Goal);
+                self.outcome.end(now);
+                break;
+            };
+            assert!(at >= now, "time does not run backwards");
+            now = at;
+            self.handle(at, event);
+            if self.stop.is_some() {
+                break;
+            }
+        }
+        now
+    }
+
+    /// Moves a request one box on, or several where the times between are known: a read goes from the link by
+    /// its completion to the die of the next one.
+    #[inline(always)]
+    fn handle(&mut self, at: Ps, event: Event) {
+        let (slot, what) = (event.id(), event.what());
+        let command = if what == What::Submit {
+            Some(at)
+        } else {
+            let completed = match what {
+                What::DieDone => return self.die_done(event, at),
+                What::Ready => self.ready(event, at),
+                What::FromDram => self.dram_ready(slot, at),
+                What::HandOnToHost => return self.hand_on_to_host(at),
+                What::Complete => Some(at),
+                other if READS => unreachable!("{other:?} is no step of a read"),
+                _ => return self.handle_other(at, event),
+            };
+            completed.and_then(|at| self.complete(slot, at))
+        };
+        if let Some(at) = command {
+            self.command(slot, at);
+        }
+    }
+
+    /// What does not happen among reads alone.
+    #[inline(never)]
+    fn handle_other(&mut self, at: Ps, event: Event) {
+        match event.what() {
+            What::Arrive => self.arrive(event.id(), at),
             What::HandOnToDrive => self.hand_on_to_drive(at),
             What::Programmed => self.programmed(event.id(), at),
             What::Merged => self.merged(event.id(), event.stream(), at),
+            What::Arbitrate => self.arbitrate(at),
+            other => unreachable!("{other:?} is handled before"),
         }
     }
 
     /// Puts the next request into a slot whose last one was complete at `completed` and that is free
-    /// from `at` on.
-    #[inline]
-    fn submit(&mut self, slot: u32, completed: Ps, at: Ps) {
+    /// from `at` on. Returns when its command reaches the drive, if no other can overtake it any more.
+    #[inline(always)]
+    fn submit(&mut self, slot: u32, completed: Ps, at: Ps) -> Option<Ps> {
         let (mapping, shift) = (&*self.mapping, self.geometry.unit_shift);
-        let submitted = self.host.submit(slot, at, |drawn| {
+        let (stamp, at, waited) = self.host.submit::<READS>(slot, at, |drawn| {
             // Their places in the map come from memory now, all at once, and not one by one when each
             // command is served.
             std::hint::black_box(mapping.touch(drawn.iter().map(|request| (request.offset.0 >> shift) as u32)));
-        });
-        if let Some((at, waited)) = submitted {
-            self.outcome.idle(completed, self.host.slots[slot as usize].stamp);
-            // A command that no other can overtake any more is served now instead of at its time: those
-            // that follow come from later completions, as long as none waited for its job to submit.
-            if self.reads_only && !waited && self.events.none_before(Lane::Submit, at) {
-                self.command(slot, at);
-            } else {
-                self.events.add_in_order(Lane::Submit, at, Event::of(What::Submit, slot));
-            }
+        })?;
+        self.outcome.idle(completed, stamp);
+        // Commands that follow come from later completions, as long as none waited for its job to submit.
+        if READS && !waited && self.events.none_before(Lane::Submit, at) {
+            return Some(at);
         }
+        self.events.add_in_order(Lane::Submit, at, Event::of(What::Submit, slot));
+        None
     }
 
     /// A command reaches the drive.
-    #[inline]
-    fn command(&mut self, slot: u32, at: Ps) {
+    #[inline(always)]
+    pub(crate) fn command(&mut self, slot: u32, at: Ps) {
         let s = &mut self.host.slots[slot as usize];
         s.arrived = at;
         match self.controller.command(at, s.job, slot) {
@@ -266,8 +332,11 @@ impl<'a> Engine<'a> {
     }
 
     /// The command is understood at `at`: start on it.
-    #[inline]
+    #[inline(always)]
     fn decoded(&mut self, slot: u32, at: Ps) {
+        if READS {
+            return self.read(slot, at);
+        }
         let s = &mut self.host.slots[slot as usize];
         s.decoded = at;
         match s.direction {
@@ -284,39 +353,56 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A request is complete for the host.
+    /// A request is complete for the host, and the next one takes its slot; returns what
+    /// [`Engine::submit`] does.
     ///
     /// Reads whose time is known when they leave the link are completed there and then, ahead of time;
     /// `at` does not go backwards for those of one kind.
-    #[inline]
-    pub(crate) fn complete(&mut self, slot: u32, at: Ps) {
+    #[inline(always)]
+    pub(crate) fn complete(&mut self, slot: u32, at: Ps) -> Option<Ps> {
         let s = &self.host.slots[slot as usize];
-        self.outcome.completed(at, s);
-        if s.direction == Direction::Read {
+        self.outcome.completed::<READS>(at, s);
+        if READS || s.direction == Direction::Read {
             self.counters.host_read += u64::from(s.length);
         }
-        if self.warm_up.is_some() {
-            self.warm_up_completion(at);
+        self.looks_in -= 1;
+        if self.looks_in == 0 || at >= self.looks_from {
+            self.look(at);
         }
-        if self.stop.is_none() && self.reached(at) {
-            self.outcome.end(at);
-        }
-        let free_at = self.host.completed(slot, at);
-        self.submit(slot, at, free_at);
+        let free_at = self.host.free_at(at);
+        self.submit(slot, at, free_at)
     }
 
-    #[cold]
-    fn warm_up_completion(&mut self, at: Ps) {
-        self.warm_up_ios += 1;
+    /// Looks at warm-up and goal at the completion at `at`.
+    #[inline(never)]
+    fn look(&mut self, at: Ps) {
         match self.warm_up {
-            Some(WarmUp::Completions(n)) if self.warm_up_ios < n => {}
             Some(WarmUp::Completions(_)) => self.begin_window(at),
-            Some(_) if self.warm_up_ios < WARM_UP_IOS_MAX => {}
-            _ => {
+            Some(_) => {
                 self.begin_real(at);
                 self.begin_window(at);
             }
+            None => {}
         }
+        if self.stop.is_none() {
+            self.stop = self.reached(at);
+            if self.stop.is_some() {
+                self.outcome.end(at);
+            }
+            self.plan_look();
+        }
+    }
+
+    /// When the goal may be reached at the earliest.
+    fn plan_look(&mut self) {
+        let bytes_of = |bytes: u64| bytes.saturating_sub(self.outcome.bytes()).div_ceil(self.length_max);
+        let (ios, from) = match self.goal {
+            Goal::Written { time, .. } => (u64::MAX, self.real_since + time),
+            Goal::Amount { bytes } | Goal::Extents { bytes } => (bytes_of(bytes), Ps::MAX),
+            Goal::Interval { time, .. } => (self.outcome.ios_to_batch_end(), self.outcome.started_at() + time),
+        };
+        self.looks_in = ios.min(IOS_MAX.saturating_sub(self.outcome.ios())).max(1);
+        self.looks_from = from;
     }
 
     /// Whether writes only fill the buffer.
@@ -337,14 +423,11 @@ impl<'a> Engine<'a> {
         self.warm_up = None;
         self.outcome.start(at);
         self.buffer.admitted = 0;
+        self.plan_look();
     }
 
     /// Whether the goal is reached at the completion at `now`.
-    #[inline]
-    fn reached(&mut self, now: Ps) -> bool {
-        if !self.outcome.is_measuring() {
-            return false;
-        }
+    fn reached(&self, now: Ps) -> Option<Stop> {
         let ios = self.outcome.ios();
         let done = match self.goal {
             Goal::Written { time, admitted } => {
@@ -354,15 +437,15 @@ impl<'a> Engine<'a> {
             Goal::Interval { time, .. } => ios >= READS_MIN && self.outcome.elapsed(now) >= time,
         };
         if done || ios >= IOS_MAX {
-            self.stop = Some(Stop::Goal);
-        } else if let Goal::Interval { share, .. } = self.goal
-            && self.outcome.at_batch_end()
-            && ios >= READS_MIN
-            && self.outcome.interval_share().is_some_and(|half_width| half_width <= share)
-        {
-            self.stop = Some(Stop::Interval);
+            return Some(Stop::Goal);
         }
-        self.stop.is_some()
+        match self.goal {
+            Goal::Interval { share, .. } if self.outcome.at_batch_end() && ios >= READS_MIN => {
+                let half_width = self.outcome.interval_share()?;
+                (half_width <= share).then_some(Stop::Interval)
+            }
+            _ => None,
+        }
     }
 
     fn progress(&self, now: Ps) -> Progress {

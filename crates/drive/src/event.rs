@@ -3,7 +3,8 @@
 //! Most events come in an order that is known beforehand: a server that works first come, first
 //! served finishes in the order it began. Such events go through a **lane**, a plain queue. The rest
 //! goes into a **timing wheel**: buckets of 131 ns, each a short list sorted by time, and a bitmap
-//! that finds the next bucket in use. What lies beyond the wheel's 4.3 ms waits in a heap. The order
+//! that finds the next bucket in use. What lies beyond the wheel's 4.3 ms waits in a heap. An event
+//! that comes before all others goes nowhere, but is at hand when the next one is asked for. The order
 //! is exact: by time, then lanes before the wheel before the heap, then first come, first served.
 
 use crate::time::Ps;
@@ -41,14 +42,37 @@ pub(crate) enum What {
     Merged,
 }
 
-/// Lowest bits of an event: what; then a slot, program or unit; then a die or stream; then a length.
+/// Lowest bits of an event: what; then a slot, program or unit; then a channel or stream; then a length.
 const WHAT_BITS: u32 = 4;
 const ID_BITS: u32 = 32;
-const DIE_BITS: u32 = 14;
+const CHANNEL_BITS: u32 = 14;
 /// Lengths are whole logical blocks of at least this; 14 bits of them are 8 MiB, and a part is never
 /// more than a program unit.
 const BLOCK_SHIFT: u32 = 9;
-const LENGTH_SHIFT: u32 = WHAT_BITS + ID_BITS + DIE_BITS;
+const LENGTH_SHIFT: u32 = WHAT_BITS + ID_BITS + CHANNEL_BITS;
+
+/// By the number in an event; those that are none stand for the last.
+const WHATS: [What; 1 << WHAT_BITS] = {
+    let mut whats = [What::Merged; 1 << WHAT_BITS];
+    let all = [
+        What::Submit,
+        What::Arbitrate,
+        What::Arrive,
+        What::DieDone,
+        What::Ready,
+        What::FromDram,
+        What::Complete,
+        What::Programmed,
+        What::HandOnToHost,
+        What::HandOnToDrive,
+    ];
+    let mut i = 0;
+    while i < all.len() {
+        whats[all[i] as usize] = all[i];
+        i += 1;
+    }
+    whats
+};
 
 impl Event {
     /// `id` is the slot of a request, or the program.
@@ -57,11 +81,11 @@ impl Event {
         Event(what as u64 | u64::from(id) << WHAT_BITS)
     }
 
-    /// A part of a request: so many bytes of it from a die.
+    /// A part of a request: so many bytes of it from a die on `channel`.
     #[inline]
-    pub(crate) fn part(what: What, slot: u32, die: u32, bytes: u32) -> Self {
+    pub(crate) fn part(what: What, slot: u32, channel: u32, bytes: u32) -> Self {
         let length = u64::from(bytes >> BLOCK_SHIFT) << LENGTH_SHIFT;
-        Event(Event::of(what, slot).0 | u64::from(die) << (WHAT_BITS + ID_BITS) | length)
+        Event(Event::of(what, slot).0 | u64::from(channel) << (WHAT_BITS + ID_BITS) | length)
     }
 
     /// The same part, now on its way over the channel.
@@ -77,19 +101,7 @@ impl Event {
 
     #[inline]
     pub(crate) fn what(self) -> What {
-        match self.0 & ((1 << WHAT_BITS) - 1) {
-            0 => What::Submit,
-            1 => What::Arbitrate,
-            2 => What::Arrive,
-            3 => What::DieDone,
-            4 => What::Ready,
-            5 => What::FromDram,
-            6 => What::Complete,
-            7 => What::Programmed,
-            8 => What::HandOnToHost,
-            9 => What::HandOnToDrive,
-            _ => What::Merged,
-        }
+        WHATS[self.0 as usize % WHATS.len()]
     }
 
     /// The slot, program or unit.
@@ -98,10 +110,10 @@ impl Event {
         (self.0 >> WHAT_BITS) as u32
     }
 
-    /// The die of a part.
+    /// The channel of a part.
     #[inline]
-    pub(crate) fn die(self) -> u32 {
-        (self.0 >> (WHAT_BITS + ID_BITS)) as u32 & ((1 << DIE_BITS) - 1)
+    pub(crate) fn channel(self) -> u32 {
+        (self.0 >> (WHAT_BITS + ID_BITS)) as u32 & ((1 << CHANNEL_BITS) - 1)
     }
 
     /// The stream of a merged unit.
@@ -234,6 +246,8 @@ impl Ring {
 const BUCKET_SHIFT: u32 = 17;
 /// 2^15 buckets reach 4.3 ms ahead, past reads, channels and links; programs come later.
 const BUCKETS: usize = 1 << 15;
+/// No bucket is met twice within this time.
+const AHEAD_MAX: Ps = (BUCKETS as u64 - 1) << BUCKET_SHIFT;
 /// Words of the bitmap of buckets in use.
 const WORDS: usize = BUCKETS / 64;
 const NEVER: u64 = u64::MAX;
@@ -267,7 +281,13 @@ impl PartialOrd for Far {
 /// Events by time.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The next event of each lane, of the wheel and of the heap.
+    /// Key of the first event of all places.
+    first: u64,
+    /// Key of the event that is held back from its place, as it came before all others when it was added:
+    /// where little is in flight, what has just been added is often what happens next.
+    held: u64,
+    held_event: Event,
+    /// Keys of the next event of each lane, of the wheel and of the heap.
     next: [u64; PLACES],
     lanes: [Ring; LANES],
     /// First node of each bucket.
@@ -277,8 +297,6 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     unused: u32,
     in_wheel: u32,
-    /// The only event of the wheel, if there is one only.
-    single: Option<(Ps, Event)>,
     far: BinaryHeap<Reverse<Far>>,
     far_added: u64,
     now: Ps,
@@ -287,6 +305,9 @@ pub(crate) struct EventQueue {
 impl Default for EventQueue {
     fn default() -> Self {
         EventQueue {
+            first: NEVER,
+            held: NEVER,
+            held_event: Event(0),
             next: [NEVER; PLACES],
             lanes: std::array::from_fn(|_| Ring::new()),
             buckets: Box::new([NONE; BUCKETS]),
@@ -294,7 +315,6 @@ impl Default for EventQueue {
             nodes: Vec::with_capacity(1024),
             unused: NONE,
             in_wheel: 0,
-            single: None,
             far: BinaryHeap::new(),
             far_added: 0,
             now: 0,
@@ -308,61 +328,85 @@ impl EventQueue {
     #[inline]
     pub(crate) fn add_in_order(&mut self, lane: Lane, at: Ps, event: Event) {
         let i = lane as usize;
+        if self.holds(key(at, i), event) {
+            return;
+        }
         let ring = &mut self.lanes[i];
         if ring.is_empty() {
             self.next[i] = key(at, i);
+            self.first = self.first.min(key(at, i));
         } else if at < ring.tail_at {
-            if ring.insert(at, event) {
-                self.next[i] = key(ring.first_at(), i);
-            } else {
-                self.add(at, event);
-            }
+            self.add_late(lane, at, event);
             return;
         }
         ring.push(at, event);
     }
 
+    /// Adds an event that is earlier than the last one of its lane.
+    #[inline(never)]
+    fn add_late(&mut self, lane: Lane, at: Ps, event: Event) {
+        let i = lane as usize;
+        let ring = &mut self.lanes[i];
+        if ring.insert(at, event) {
+            self.next[i] = key(ring.first_at(), i);
+            self.first = self.first.min(self.next[i]);
+        } else {
+            self.add_to_wheel(at, event);
+        }
+    }
+
+    /// Holds an event back that comes before all others.
+    #[inline]
+    fn holds(&mut self, key: u64, event: Event) -> bool {
+        let holds = key < self.first && self.held == NEVER;
+        if holds {
+            (self.held, self.held_event) = (key, event);
+        }
+        holds
+    }
+
     /// Whether no event waits for its time before `at` in `lane`.
     #[inline]
     pub(crate) fn none_before(&self, lane: Lane, at: Ps) -> bool {
-        self.next[lane as usize] >= key(at, lane as usize)
+        let key = key(at, lane as usize);
+        let held_before = self.held < key && self.held as usize % (1 << PLACE_BITS) == lane as usize;
+        self.next[lane as usize] >= key && !held_before
     }
 
     /// Adds an event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, at: Ps, event: Event) {
-        if (at >> BUCKET_SHIFT) - (self.now >> BUCKET_SHIFT) >= BUCKETS as u64 {
-            self.far_added += 1;
-            self.far.push(Reverse(Far { at, order: self.far_added, event }));
-            self.next[FAR] = self.next[FAR].min(key(at, FAR));
-            return;
+        if !self.holds(key(at, WHEEL), event) {
+            self.add_to_wheel(at, event);
         }
-        if self.in_wheel == 0 && self.single.is_none() {
-            // The usual case of few outstanding I/Os needs no bucket.
-            self.single = Some((at, event));
-            self.next[WHEEL] = key(at, WHEEL);
-            return;
-        }
-        if let Some((at, event)) = self.single.take() {
-            self.add_to_bucket(at, event);
-        }
-        self.add_to_bucket(at, event);
     }
 
-    #[inline]
-    fn add_to_bucket(&mut self, at: Ps, event: Event) {
+    /// Adds an event to the wheel, or to the heap if that does not reach so far.
+    #[inline(always)]
+    fn add_to_wheel(&mut self, at: Ps, event: Event) {
+        if at - self.now >= AHEAD_MAX {
+            self.add_to_far(at, event);
+            return;
+        }
         let node = self.new_node(at, event);
         let bucket = (at >> BUCKET_SHIFT) as usize % BUCKETS;
         self.used[bucket / 64] |= 1 << (bucket % 64);
         self.in_wheel += 1;
         self.next[WHEEL] = self.next[WHEEL].min(key(at, WHEEL));
+        self.first = self.first.min(key(at, WHEEL));
         let first = self.buckets[bucket];
         if first == NONE || self.nodes[first as usize].at > at {
             self.nodes[node as usize].next = first;
             self.buckets[bucket] = node;
-            return;
+        } else {
+            self.add_behind(first, node);
         }
-        let mut before = first;
+    }
+
+    /// Puts a node into its place in the list that begins with `before`.
+    #[inline(never)]
+    fn add_behind(&mut self, mut before: u32, node: u32) {
+        let at = self.nodes[node as usize].at;
         loop {
             let next = self.nodes[before as usize].next;
             if next == NONE || self.nodes[next as usize].at > at {
@@ -374,15 +418,21 @@ impl EventQueue {
         }
     }
 
-    /// The next event, and when it happens.
+    #[cold]
+    fn add_to_far(&mut self, at: Ps, event: Event) {
+        self.far_added += 1;
+        self.far.push(Reverse(Far { at, order: self.far_added, event }));
+        self.next[FAR] = self.next[FAR].min(key(at, FAR));
+        self.first = self.first.min(key(at, FAR));
+    }
+
+    /// The next event, and when it happens. With `READS` only lanes that reads use are looked at.
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<(Ps, Event)> {
-        let [a, b, c, d, e, f, wheel, far] = self.next;
-        let next = a.min(b).min(c.min(d)).min(e.min(f).min(wheel.min(far)));
-        if next == NEVER {
-            return None;
+    pub(crate) fn next<const READS: bool>(&mut self) -> Option<(Ps, Event)> {
+        if self.held <= self.first {
+            return self.take_held();
         }
-        let (at, place) = (next >> PLACE_BITS, next as usize % (1 << PLACE_BITS));
+        let (at, place) = (self.first >> PLACE_BITS, self.first as usize % (1 << PLACE_BITS));
         self.now = at;
         let event = match place {
             WHEEL => self.take_from_wheel(at),
@@ -393,15 +443,25 @@ impl EventQueue {
                 event
             }
         };
+        let [submit, link, ready, complete, programmed, merged, wheel, far] = self.next;
+        self.first = submit.min(link).min(ready.min(complete)).min(wheel.min(far));
+        if !READS {
+            self.first = self.first.min(programmed.min(merged));
+        }
         Some((at, event))
     }
 
     #[inline(always)]
+    fn take_held(&mut self) -> Option<(Ps, Event)> {
+        let held = std::mem::replace(&mut self.held, NEVER);
+        (held != NEVER).then(|| {
+            self.now = held >> PLACE_BITS;
+            (self.now, self.held_event)
+        })
+    }
+
+    #[inline(always)]
     fn take_from_wheel(&mut self, at: Ps) -> Event {
-        if let Some((_, event)) = self.single.take() {
-            self.next[WHEEL] = NEVER;
-            return event;
-        }
         let bucket = (at >> BUCKET_SHIFT) as usize % BUCKETS;
         let first = self.buckets[bucket];
         let Node { event, next, .. } = self.nodes[first as usize];
@@ -482,7 +542,7 @@ mod tests {
                 waiting.push((at, slot));
                 slot += 1;
                 for _ in 0..pops - 1 {
-                    let Some((at, event)) = queue.next() else { break };
+                    let Some((at, event)) = queue.next::<false>() else { break };
                     let slot = event.id();
                     prop_assert!(at >= now, "backwards");
                     now = at;
@@ -491,7 +551,7 @@ mod tests {
                     waiting.retain(|w| w.1 != slot);
                 }
             }
-            while let Some((at, event)) = queue.next() {
+            while let Some((at, event)) = queue.next::<false>() {
                 let slot = event.id();
                 prop_assert!(at >= now);
                 now = at;
@@ -505,7 +565,7 @@ mod tests {
     fn equal_times_keep_their_order() {
         let mut q = EventQueue::default();
         (0..4).for_each(|slot| q.add(5, Event::of(What::Submit, slot)));
-        let order: Vec<_> = std::iter::from_fn(|| q.next()).collect();
+        let order: Vec<_> = std::iter::from_fn(|| q.next::<false>()).collect();
         assert_eq!(order, [0, 1, 2, 3].map(|slot| (5, Event::of(What::Submit, slot))));
     }
 }

@@ -75,7 +75,7 @@ impl Flusher {
     }
 }
 
-impl Engine<'_> {
+impl<const READS: bool> Engine<'_, READS> {
     /// Starts programs while the power or controller ceiling allows: what collection owes first, so
     /// that free space stays level, then whole programs of host data, then folding.
     ///
@@ -193,7 +193,7 @@ impl Engine<'_> {
     /// mapped when the job is over. Counted in programs, not in time: the job has ended.
     pub(crate) fn drain(&mut self) {
         let mut left: Vec<(u32, u16)> = self.merger.drain().collect();
-        while let Some((_, event)) = self.events.next() {
+        while let Some((_, event)) = self.events.next::<READS>() {
             if event.what() == What::Merged && self.merger.done(event.id()) {
                 left.push((event.id(), event.stream()));
             }

@@ -54,6 +54,7 @@ struct Queue {
     submit_free_at: Ps,
     /// Requests still to submit; a job with extents ends after them.
     left: u64,
+    /// Slots that are used; at first all are about to be.
     in_flight: u32,
     placement: u32,
 }
@@ -85,7 +86,7 @@ impl Host {
                 next_drawn: DRAWN_AHEAD,
                 submit_free_at: 0,
                 left: left(i),
-                in_flight: 0,
+                in_flight: job.iodepth,
                 placement: u32::from(job.placement_of(i).unwrap_or(0)),
             })
             .collect::<Vec<_>>();
@@ -101,33 +102,42 @@ impl Host {
         }
     }
 
-    /// Puts the next request into a slot that became free at `at`; returns when the command reaches
-    /// the drive and whether it waited for its job to submit another, or `None` if the job has no more. `drawn` sees requests some time before they come.
-    #[inline]
-    pub(crate) fn submit(&mut self, slot: u32, at: Ps, drawn: impl FnOnce(&[Request])) -> Option<(Ps, bool)> {
+    /// Puts the next request into a slot that became free at `at`; returns its stamp, when the command
+    /// reaches the drive and whether it waited for its job to submit another, or `None` if the job has no more. `drawn`
+    /// sees requests some time before they come. With `READS` the loop is closed.
+    #[inline(always)]
+    pub(crate) fn submit<const READS: bool>(
+        &mut self,
+        slot: u32,
+        at: Ps,
+        drawn: impl FnOnce(&[Request]),
+    ) -> Option<(Ps, Ps, bool)> {
         let s = &mut self.slots[slot as usize];
         let queue = &mut self.queues[s.job as usize];
-        queue.left = queue.left.checked_sub(1)?;
+        if queue.left == 0 {
+            queue.in_flight -= 1;
+            return None;
+        }
+        queue.left -= 1;
         if queue.next_drawn == DRAWN_AHEAD {
             queue.next_drawn = 0;
-            queue.drawn.fill_with(|| queue.stream.next_request());
+            queue.stream.fill(&mut queue.drawn);
             drawn(&queue.drawn);
         }
         let request = queue.drawn[queue.next_drawn];
         queue.next_drawn += 1;
-        queue.in_flight += 1;
-        let due = queue.arrivals.as_mut().map_or(at, |arrivals| arrivals.next_arrival().0);
-        s.started = queue.submit_free_at.max(at).max(due);
-        s.stamp = if queue.arrivals.is_some() { due } else { s.started };
+        let arrivals = if READS { None } else { queue.arrivals.as_mut() };
+        let due = arrivals.map(|arrivals| arrivals.next_arrival().0);
+        s.started = queue.submit_free_at.max(at).max(due.unwrap_or(at));
+        s.stamp = due.unwrap_or(s.started);
         queue.submit_free_at = s.started + self.submit_time;
         (s.offset, s.length, s.direction) = (request.offset.0, request.length, request.direction);
-        Some((queue.submit_free_at, s.started > at))
+        Some((s.stamp, queue.submit_free_at, s.started > at))
     }
 
-    /// An I/O of `slot` is complete: when its slot can be used again.
+    /// When the slot of an I/O that is complete at `at` can be used again.
     #[inline]
-    pub(crate) fn completed(&mut self, slot: u32, at: Ps) -> Ps {
-        self.queues[self.slots[slot as usize].job as usize].in_flight -= 1;
+    pub(crate) fn free_at(&self, at: Ps) -> Ps {
         at + self.resubmit_gap
     }
 

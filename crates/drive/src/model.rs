@@ -1,6 +1,6 @@
 //! The modelled drive as a target.
 
-use crate::engine::{Counters, Engine, Goal, Stop, writes_data};
+use crate::engine::{self, Counters, Goal, Order, Stop, writes_data};
 use crate::ftl::{Collected, Ftl, Policy, UNMAPPED, Victims};
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
@@ -318,18 +318,9 @@ impl Target for ModelledDrive {
         } else {
             self.goal(&scaled)
         };
-        let parameters = &self.profile.parameters;
-        let mut engine = Engine::new(
-            parameters,
-            self.hosts.of(scaled.generator),
-            self.geometry,
-            &mut self.mapping,
-            &mut self.counters,
-            &scaled,
-            goal,
-        );
-        let stop = engine.run(observer);
-        let outcome = engine.outcome;
+        let (parameters, host) = (&self.profile.parameters, self.hosts.of(scaled.generator));
+        let order = Order { parameters, host, geometry: self.geometry, job: &scaled, goal };
+        let (stop, outcome) = engine::run(order, &mut self.mapping, &mut self.counters, observer);
         let (elapsed, in_flight_mean, shares) = (outcome.window(), outcome.in_flight_mean(), outcome.shares());
         let classes = outcome.class_times();
         let interval_share = outcome.interval_share();

@@ -117,6 +117,12 @@ impl Nand {
         Place { die: self.die(stripe * self.stripe_dies + die), from: depth * self.unit_bytes }
     }
 
+    /// The channel that `die` is on.
+    #[inline]
+    pub(crate) fn channel_of(&self, die: u32) -> u32 {
+        self.channel_of[die as usize].into()
+    }
+
     /// Whether a unit and the next lie on one die and can be read as one.
     #[inline]
     pub(crate) fn neighbours(&self, ppn: u32) -> bool {
@@ -148,17 +154,22 @@ impl Nand {
     }
 
     /// Reads `bytes` at `place`: each page type touched is one read of the planes it spans.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self, place: Place, at: Ps, bytes: u32) -> DieRead {
         let (first, in_page) = self.page.divide(place.from);
-        let (last, _) = self.page.divide(place.from + bytes - 1);
-        let busy: Ps = (first..=last).map(|page| self.page_times[page as usize % PAGE_TYPES]).sum();
+        let one_page = in_page + bytes <= self.page.divisor();
+        let busy = if one_page {
+            self.page_times[first as usize % PAGE_TYPES]
+        } else {
+            let (last, _) = self.page.divide(place.from + bytes - 1);
+            (first..=last).map(|page| self.page_times[page as usize % PAGE_TYPES]).sum()
+        };
         let begin = if self.written { self.suspended(place.die, at, busy) } else { at };
         let base = (place.die * self.planes) as usize;
         if self.planes == 1 {
             return DieRead { done: self.reads[base].serve(begin, busy), busy };
         }
-        let planes = if first == last {
+        let planes = if one_page {
             let plane = self.plane_bytes.divide(in_page).0;
             plane..(self.plane_bytes.divide(in_page + bytes - 1).0 + 1).min(self.planes)
         } else {
@@ -201,7 +212,7 @@ impl Nand {
     /// else it waits, see [`Nand::next_transfer`].
     #[inline]
     pub(crate) fn transfer(&mut self, part: Event, at: Ps) -> Option<Ps> {
-        let channel = &mut self.channels[usize::from(self.channel_of[part.die() as usize])];
+        let channel = &mut self.channels[part.channel() as usize];
         if channel.busy {
             channel.waiting.push_back(part);
             return None;
@@ -210,10 +221,10 @@ impl Nand {
         Some(at + self.channel.time(u64::from(part.bytes())))
     }
 
-    /// The channel of `die` is free at `at`: the part that begins to cross it now, and when it is done.
+    /// Channel `channel` is free at `at`: the part that begins to cross it now, and when it is done.
     #[inline]
-    pub(crate) fn next_transfer(&mut self, die: u32, at: Ps) -> Option<(Event, Ps)> {
-        let channel = &mut self.channels[usize::from(self.channel_of[die as usize])];
+    pub(crate) fn next_transfer(&mut self, channel: u32, at: Ps) -> Option<(Event, Ps)> {
+        let channel = &mut self.channels[channel as usize];
         let Some(part) = channel.waiting.pop_front() else {
             channel.busy = false;
             return None;

@@ -66,7 +66,8 @@ pub(crate) struct Outcome {
     trim: Counts,
     per_job: Vec<(u64, u64)>,
     times: [Times; CLASSES.len()],
-    requests: u64,
+    /// Requests until the next one that is followed.
+    follows_in: u64,
     batch_ios: u64,
     batch: (u64, u64),
     batches: Vec<f64>,
@@ -74,7 +75,7 @@ pub(crate) struct Outcome {
     open_loop: bool,
     slots: u64,
     /// Time that slots had nothing in flight; below zero where an I/O was due before its slot was free.
-    idle: i64,
+    idle: i128,
 }
 
 impl Outcome {
@@ -88,7 +89,7 @@ impl Outcome {
             open_loop,
             per_job: vec![(0, 0); numjobs as usize],
             times: [Times::default(); CLASSES.len()],
-            requests: 0,
+            follows_in: FOLLOWED,
             batch_ios: BATCH_IOS_MIN.max(outstanding * 4),
             batch: (0, 0),
             batches: Vec::new(),
@@ -103,8 +104,9 @@ impl Outcome {
         self.started_at = Some(at);
     }
 
-    pub(crate) fn is_measuring(&self) -> bool {
-        self.started_at.is_some()
+    /// When the measured window began, 0 before.
+    pub(crate) fn started_at(&self) -> Ps {
+        self.started_at.unwrap_or(0)
     }
 
     /// I/Os completed in the window.
@@ -127,24 +129,25 @@ impl Outcome {
     #[inline]
     pub(crate) fn idle(&mut self, completed: Ps, stamp: Ps) {
         if let Some(start) = self.started_at {
-            self.idle += stamp.max(start) as i64 - completed.max(start) as i64;
+            self.idle += i128::from(stamp.max(start)) - i128::from(completed.max(start));
         }
     }
 
-    /// An I/O is complete.
-    #[inline]
-    pub(crate) fn completed(&mut self, at: Ps, slot: &Slot) {
+    /// An I/O is complete, with `READS` a read of a closed loop.
+    #[inline(always)]
+    pub(crate) fn completed<const READS: bool>(&mut self, at: Ps, slot: &Slot) {
         if self.started_at.is_none() {
             return;
         }
         assert!(at >= slot.stamp, "completed before it was submitted");
         let latency = nanos(at - slot.stamp);
         let result = match slot.direction {
+            _ if READS => &mut self.read,
             Direction::Read => &mut self.read,
             Direction::Write => &mut self.write,
             Direction::Trim => &mut self.trim,
         };
-        if self.open_loop {
+        if !READS && self.open_loop {
             result.service.record(nanos(at - slot.started));
         }
         result.ios += 1;
@@ -159,14 +162,17 @@ impl Outcome {
         }
     }
 
-    /// Where the time of one request went.
-    #[inline]
-    pub(crate) fn went(&mut self, class: Class, stages: [Ps; STAGES]) {
-        self.requests += 1;
-        if self.started_at.is_some() && self.requests.is_multiple_of(FOLLOWED) {
-            let times = &mut self.times[class as usize];
-            times.ios += 1;
-            times.sums.iter_mut().zip(stages).for_each(|(sum, stage)| *sum += stage);
+    /// Where the time of one request went, asked for if it is one of those that are followed.
+    #[inline(always)]
+    pub(crate) fn went(&mut self, class: Class, stages: impl FnOnce() -> [Ps; STAGES]) {
+        self.follows_in -= 1;
+        if self.follows_in == 0 {
+            self.follows_in = FOLLOWED;
+            if self.started_at.is_some() {
+                let times = &mut self.times[class as usize];
+                times.ios += 1;
+                times.sums.iter_mut().zip(stages()).for_each(|(sum, stage)| *sum = sum.saturating_add(stage));
+            }
         }
     }
 
@@ -187,6 +193,11 @@ impl Outcome {
     /// Half width of the 95 % interval of the mean latency, as a share of it.
     pub(crate) fn interval_share(&self) -> Option<f64> {
         (self.batches.len() >= BATCHES_MIN).then(|| mean_interval_share(&self.batches)).flatten()
+    }
+
+    /// I/Os until the batch is closed.
+    pub(crate) fn ios_to_batch_end(&self) -> u64 {
+        self.batch_ios - self.batch.0
     }
 
     /// Whether a batch has just been closed, so that the interval is worth looking at.

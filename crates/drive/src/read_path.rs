@@ -5,15 +5,17 @@ use crate::event::{Event, Lane, What};
 use crate::ftl::UNMAPPED;
 use crate::host::Class;
 use crate::link::Joined;
+use crate::nand::Nand;
 use crate::read_ahead::Served;
 use crate::time::Ps;
 
-impl Engine<'_> {
+impl<const READS: bool> Engine<'_, READS> {
     /// A read was decoded.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self, slot: u32, at: Ps) {
-        let s = &self.host.slots[slot as usize];
+        let s = &mut self.host.slots[slot as usize];
         let (offset, length) = (s.offset, s.length);
+        s.decoded = at;
         match self.read_ahead.read(at, offset, u64::from(length)) {
             Served::No => {}
             Served::Hit(ready) => return self.serve_from_dram(slot, Class::ReadAhead, ready),
@@ -35,12 +37,13 @@ impl Engine<'_> {
             return;
         }
         let in_unit = offset as u32 & (self.geometry.unit_bytes as u32 - 1);
-        let busy = self.read_die(slot, at, ppn, in_unit, length);
-        let s = &mut self.host.slots[slot as usize];
+        let (done, busy, part) = read_die(&mut self.nand, slot, at, ppn, (in_unit, length));
         (s.parts_left, s.class, s.busy) = (1, Class::MappedRead, busy as u32);
+        self.events.add(done, part);
     }
 
     /// A read of several units: those that lie together on a die are one part.
+    #[inline(never)]
     fn read_parts(&mut self, slot: u32, at: Ps, first: u32, last: u32) {
         let s = &self.host.slots[slot as usize];
         let (offset, end) = (s.offset, s.offset + u64::from(s.length));
@@ -60,7 +63,10 @@ impl Engine<'_> {
             let unit_start = u64::from(start) * unit;
             let from = offset.max(unit_start);
             let bytes = end.min(u64::from(lpn) * unit) - from;
-            busiest = busiest.max(self.read_die(slot, at, ppn, (from - unit_start) as u32, bytes as u32));
+            let in_units = ((from - unit_start) as u32, bytes as u32);
+            let (done, busy, part) = read_die(&mut self.nand, slot, at, ppn, in_units);
+            self.events.add(done, part);
+            busiest = busiest.max(busy);
             parts += 1;
         }
         if parts == 0 {
@@ -71,16 +77,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Starts a die on `bytes` from byte `from` of unit `ppn` on; returns how long it is busy with them.
-    #[inline]
-    fn read_die(&mut self, slot: u32, at: Ps, ppn: u32, from: u32, bytes: u32) -> Ps {
-        let mut place = self.nand.place(ppn);
-        place.from += from;
-        let read = self.nand.read(place, at, bytes);
-        self.events.add(read.done, Event::part(What::DieDone, slot, place.die, bytes));
-        read.busy
-    }
-
+    #[inline(never)]
     fn serve_from_dram(&mut self, slot: u32, class: Class, ready: Ps) {
         let s = &mut self.host.slots[slot as usize];
         (s.parts_left, s.class, s.flash_done, s.busy) = (1, class, s.decoded, 0);
@@ -88,7 +85,7 @@ impl Engine<'_> {
     }
 
     /// A die has a part in its register: over the channel with it, once that is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn die_done(&mut self, event: Event, at: Ps) {
         self.host.slots[event.id() as usize].flash_done = at;
         let part = event.at_channel();
@@ -97,68 +94,97 @@ impl Engine<'_> {
         }
     }
 
-    /// A part is in the controller. The next one that waits for the channel begins.
-    #[inline]
-    pub(crate) fn ready(&mut self, event: Event, at: Ps) {
-        if let Some((part, ready)) = self.nand.next_transfer(event.die(), at) {
+    /// A part is in the controller. The next one that waits for the channel begins. Returns what
+    /// [`Engine::deliver`] does.
+    #[inline(always)]
+    pub(crate) fn ready(&mut self, event: Event, at: Ps) -> Option<Ps> {
+        if let Some((part, ready)) = self.nand.next_transfer(event.channel(), at) {
             self.events.add_in_order(Lane::Ready, ready, part);
         }
-        self.deliver(event.id(), event.bytes(), at);
+        self.deliver(event.id(), event.bytes(), at)
+    }
+
+    /// The data of a whole request is in the controller.
+    #[inline(always)]
+    pub(crate) fn dram_ready(&mut self, slot: u32, at: Ps) -> Option<Ps> {
+        let bytes = self.host.slots[slot as usize].length;
+        self.deliver(slot, bytes, at)
     }
 
     /// A part crosses the link; the last one completes the request. The link is reached in the order
-    /// of time, so that no request waits for one that comes later.
-    #[inline]
-    pub(crate) fn deliver(&mut self, slot: u32, bytes: u32, at: Ps) {
+    /// of time, so that no request waits for one that comes later. Returns when the request is complete,
+    /// if no other completion can come before that one.
+    #[inline(always)]
+    fn deliver(&mut self, slot: u32, bytes: u32, at: Ps) -> Option<Ps> {
         let s = &mut self.host.slots[slot as usize];
         let at_host = self.link.deliver(s.job, at, bytes);
         s.parts_left -= 1;
         if s.parts_left > 0 {
-            return;
+            return None;
         }
         match self.link.join_to_host(slot) {
             Joined::Alone => self.delivered(slot, at, at_host),
-            Joined::First(at) => self.events.add(at, Event::of(What::HandOnToHost, 0)),
-            Joined::Waits => {}
+            Joined::First(at) => {
+                self.events.add(at, Event::of(What::HandOnToHost, 0));
+                None
+            }
+            Joined::Waits => None,
         }
     }
 
     /// The path to the host may hand on the reads that it carried.
+    #[inline(never)]
     pub(crate) fn hand_on_to_host(&mut self, at: Ps) {
         let mut slots = std::mem::take(&mut self.batch);
         if let Some(at) = self.link.hand_on_to_host(at, &mut slots) {
             self.events.add(at, Event::of(What::HandOnToHost, 0));
         }
-        slots.iter().for_each(|slot| self.delivered(*slot, at, at));
+        for slot in slots.iter().copied() {
+            if self.stop.is_some() {
+                break;
+            }
+            let completed = self.delivered(slot, at, at);
+            if let Some(at) = completed.and_then(|at| self.complete(slot, at)) {
+                self.command(slot, at);
+            }
+        }
         self.batch = slots;
     }
 
-    /// All of a read that was ready for the link at `at` is with the host at `at_host`.
-    #[inline]
-    fn delivered(&mut self, slot: u32, at: Ps, at_host: Ps) {
-        let s = &mut self.host.slots[slot as usize];
+    /// All of a read that was ready for the link at `at` is with the host at `at_host`. Returns what
+    /// [`Engine::deliver`] does.
+    #[inline(always)]
+    fn delivered(&mut self, slot: u32, at: Ps, at_host: Ps) -> Option<Ps> {
+        let s = self.host.slots[slot as usize];
         let mut completed = at_host + self.host.jobs_delay;
         // Where nothing but reads runs, completions come in the order of the link and need no event.
-        let mut known = self.reads_only;
+        let mut known = READS;
         if matches!(s.class, Class::MappedRead | Class::LostReadAhead) {
             completed += self.controller.read_overhead;
             if let Some(holdoff) = &self.holdoff {
-                let s = &self.host.slots[slot as usize];
                 completed += holdoff.hold(s.job, self.host.in_flight(s.job) - 1, s.length);
                 known = false;
             }
         }
-        let s = &self.host.slots[slot as usize];
-        let in_flash = s.flash_done - s.decoded;
-        let busy = u64::from(s.busy).min(in_flash);
-        self.outcome.went(
-            s.class,
-            [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at],
-        );
+        self.outcome.went(s.class, || {
+            let in_flash = s.flash_done - s.decoded;
+            let busy = u64::from(s.busy).min(in_flash);
+            [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at]
+        });
         if known {
-            self.complete(slot, completed);
-        } else {
-            self.events.add_in_order(Lane::Complete, completed, Event::of(What::Complete, slot));
+            return Some(completed);
         }
+        self.events.add_in_order(Lane::Complete, completed, Event::of(What::Complete, slot));
+        None
     }
+}
+
+/// Starts a die on so many bytes of unit `ppn`, from one of its bytes on. Returns when it is done, how long
+/// it is busy with them, and the event of that.
+#[inline(always)]
+fn read_die(nand: &mut Nand, slot: u32, at: Ps, ppn: u32, (from, bytes): (u32, u32)) -> (Ps, Ps, Event) {
+    let mut place = nand.place(ppn);
+    place.from += from;
+    let read = nand.read(place, at, bytes);
+    (read.done, read.busy, Event::part(What::DieDone, slot, nand.channel_of(place.die), bytes))
 }

@@ -35,8 +35,9 @@ impl PerByte {
     }
 }
 
-/// Division of 32-bit numbers by one that is known beforehand: a multiplication by its inverse,
-/// rounded up, in 0.64 fixed point, which is exact for all of them.
+/// Division of 32-bit numbers by one that is known beforehand: the number and one more is multiplied by
+/// the inverse, rounded down, in 0.64 fixed point. That is exact for all of them: the product falls short
+/// of `(n + 1) / by` by less than `1 / by`, and is less than it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Divisor {
     by: u32,
@@ -46,7 +47,7 @@ pub(crate) struct Divisor {
 impl Divisor {
     /// Of `by`, which is not 0.
     pub(crate) fn new(by: u32) -> Self {
-        Divisor { by, inverse: (u64::MAX / u64::from(by)).wrapping_add(1) }
+        Divisor { by, inverse: u64::MAX / u64::from(by) }
     }
 
     /// The number that is divided by.
@@ -57,10 +58,7 @@ impl Divisor {
     /// The quotient and the remainder of `n`.
     #[inline]
     pub(crate) fn divide(self, n: u32) -> (u32, u32) {
-        if self.by == 1 {
-            return (n, 0);
-        }
-        let quotient = ((u128::from(self.inverse) * u128::from(n)) >> 64) as u32;
+        let quotient = ((u128::from(self.inverse) * u128::from(u64::from(n) + 1)) >> 64) as u32;
         (quotient, n - quotient * self.by)
     }
 }

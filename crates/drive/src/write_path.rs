@@ -14,7 +14,7 @@ const BUFFERS_WARM_UP_MAX: u64 = 32;
 /// Marks the stream of a unit that was only written to fill the buffer, see [`Engine::rehearses`].
 pub(crate) const REHEARSED: u16 = 1 << 15;
 
-impl Engine<'_> {
+impl<const READS: bool> Engine<'_, READS> {
     /// A write's data is in the drive: into the buffer, or wait for room.
     #[inline]
     pub(crate) fn arrive(&mut self, slot: u32, at: Ps) {
@@ -74,14 +74,16 @@ impl Engine<'_> {
         let acknowledged = at + self.buffer.acknowledge(length, self.link.slack(length), apart);
         let s = &mut self.host.slots[slot as usize];
         s.class = if merges { Class::MergedWrite } else { Class::Write };
-        let stages = [
-            s.arrived - s.stamp,
-            s.decoded - s.arrived,
-            s.flash_done - s.decoded,
-            at - s.flash_done,
-            acknowledged - at,
-            0,
-        ];
+        let stages = || {
+            [
+                s.arrived - s.stamp,
+                s.decoded - s.arrived,
+                s.flash_done - s.decoded,
+                at - s.flash_done,
+                acknowledged - at,
+                0,
+            ]
+        };
         self.outcome.went(s.class, stages);
         self.events.add_in_order(Lane::Complete, acknowledged, Event::of(What::Complete, slot));
         if self.warm_up.is_some() {
@@ -142,7 +144,7 @@ impl Engine<'_> {
         let end = ((s.offset + u64::from(s.length)) >> shift) as u32;
         s.class = Class::Trim;
         let acknowledged = at + self.buffer.acknowledge(0, 0, false);
-        let stages = [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
+        let stages = || [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
         self.outcome.went(s.class, stages);
         if first < end && !self.rehearses() {
             // What still waits for a merge or a program must not come back after the trim.

@@ -2,10 +2,11 @@
 //! Little's law, and itself at another scale.
 
 use flashlab_drive::ModelledDrive;
-use flashlab_samples::{Ended, JobResult, Origin};
-use flashlab_spec::{DriveProfile, Generator, HostProfile, Hosts, Job, Region, Rw, Verify};
+use flashlab_samples::{DirectionResult, Ended, JobResult, Origin};
+use flashlab_spec::{Arrival, DriveProfile, Generator, HostProfile, Hosts, Job, Rate, Region, Rw, Verify};
 use flashlab_target::{Observer, Progress, Purge, Target, Unobserved};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use sha2::{Digest, Sha256};
 
 const CAPACITY: Bytes = Bytes(122_880_000_000_000);
 
@@ -153,7 +154,8 @@ fn littles_law_holds() {
         let r = run(&mut d, &Job { seed, runtime, ..job(rw, Bytes::kib(bs), iodepth, numjobs) });
         let little = r.iops().expect("a rate").0 * mean_ns(&r) / 1e9;
         close(little, r.in_flight_mean.expect("integrated"), 0.01, &format!("{rw:?} {bs}K {iodepth}/{numjobs}"));
-        assert!(little <= f64::from(iodepth * numjobs) * 1.001);
+        // The first latencies of the window began before it.
+        assert!(little <= f64::from(iodepth * numjobs) * 1.005, "{rw:?} {bs}K {iodepth}/{numjobs}: {little}");
     }
 }
 
@@ -180,6 +182,179 @@ fn results_do_not_move_with_the_scale() {
     close(coarse.2, fine.2, 0.02, "write amplification");
     close(coarse.3, fine.3, 0.01, "4K read latency");
     assert!(fine.2 > 4.0, "a steady state under random writes amplifies: {}", fine.2);
+}
+
+/// What a drive of few superblocks does in steady state, figure by figure. Its superblocks have 131,072
+/// units, of which `scale` go to one of the model; the profile itself is `smaller` than that drive, as
+/// the model scales no further than to 2,048 units of user data a superblock.
+fn steady_figures((scale, smaller): (u64, u64)) -> Vec<(&'static str, f64)> {
+    const SUPERBLOCKS: u64 = 24;
+    let mut p = profile();
+    let unit = p.parameters.mapping.indirection_unit.value.0;
+    let c = &mut p.parameters.capacity;
+    let superblock = 131_072 / smaller * unit;
+    // An erase takes as much less as the superblock is smaller than that of the whole drive.
+    let whole = c.raw.value.0 / u64::from(p.parameters.mapping.superblocks.value);
+    p.parameters.nand.erase_time.value.0 = p.parameters.nand.erase_time.value.0 * superblock / whole;
+    c.unusable_share.value = 0.0;
+    c.raw.value = Bytes(SUPERBLOCKS * superblock);
+    // Two superblocks and a half more than the least spare.
+    c.user.value = Bytes(31 * superblock / 2);
+    p.parameters.mapping.superblocks.value = SUPERBLOCKS as u32;
+    let capacity = c.user.value;
+    let units = capacity.0 / p.parameters.mapping.indirection_unit.value.0;
+    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, units / scale);
+    assert_eq!(d.scale(), scale, "the map has as many units as were asked for");
+    let whole = Region { offset: Bytes(0), length: capacity };
+    let base = |rw, kib, iodepth, numjobs| Job { region: whole, ..job(rw, Bytes::kib(kib), iodepth, numjobs) };
+    for _ in 0..2 {
+        let fill = Job { runtime: None, amount: Some(capacity), ..base(Rw::Write, 128, 16, 1) };
+        run(&mut d, &fill);
+    }
+    // As many I/Os at each size, so that the scatter is the same.
+    let ios = |rw, kib: u64, ios: u64, seed| {
+        let amount = Some(Bytes(ios * (kib << 10) * scale));
+        Job { runtime: None, amount, seed, ..base(rw, kib, 32, 8) }
+    };
+    let p99 = |r: &JobResult| r.latency().percentile(99.0).expect("samples").value.0 as f64;
+    let amplification = |r: &JobResult| {
+        let log = r.health.expect("a log");
+        log.media_written.expect("known").0 as f64 / log.host_written.expect("known").0 as f64
+    };
+    // To steady state: three times the capacity.
+    let settle = Job { amount: Some(Bytes(3 * capacity.0)), ..ios(Rw::RandWrite, 32, 1, 1) };
+    run(&mut d, &settle);
+    let mut figures = Vec::new();
+    let write = run(&mut d, &ios(Rw::RandWrite, 32, 400_000, 2));
+    let rate = write.bandwidth().expect("a rate").0;
+    figures.extend([
+        ("WA", amplification(&write)),
+        ("write rate", rate),
+        ("write mean", mean_ns(&write)),
+        ("write p99", p99(&write)),
+    ]);
+    let small = run(&mut d, &ios(Rw::RandWrite, 4, 200_000, 3));
+    let rate = small.bandwidth().expect("a rate").0;
+    figures.extend([
+        ("4K WA", amplification(&small)),
+        ("4K rate", rate),
+        ("4K mean", mean_ns(&small)),
+        ("4K p99", p99(&small)),
+    ]);
+    let read = run(&mut d, &ios(Rw::RandRead, 4, 600_000, 5));
+    figures.extend([("read mean", mean_ns(&read)), ("read p99", p99(&read))]);
+    let large = run(&mut d, &Job { iodepth: 1, ..ios(Rw::RandRead, 128, 300_000, 6) });
+    figures.extend([("128K read mean", mean_ns(&large)), ("128K read p99", p99(&large))]);
+    let mix = run(&mut d, &ios(Rw::RandRw, 32, 400_000, 4));
+    let of = |d: &DirectionResult, percent| d.lat.percentile(percent).expect("samples").value.0 as f64;
+    figures
+        .extend([("mix read mean", mix.read.lat.mean_ns().expect("samples")), ("mix read p99", of(&mix.read, 99.0))]);
+    figures.extend([
+        ("mix write mean", mix.write.lat.mean_ns().expect("samples")),
+        ("mix write p99", of(&mix.write, 99.0)),
+    ]);
+    figures
+}
+
+/// The capacity scale. What is left of a difference: write amplification is 0.3 % lower with 2,048 units a
+/// superblock, as the formula for finite blocks has it, and the rates and times of writes follow it; a
+/// step of the histogram is 0.8 %. Large reads are compared below saturation: with few units the channels
+/// have unequal shares of what was written at random, 2 % with 2,000 units each, and a closed loop that
+/// saturates them waits for the fullest.
+#[test]
+fn results_agree_at_any_size_of_a_superblock() {
+    let [full, eighth, smallest] = [(1, 1), (8, 1), (1, 64)].map(steady_figures);
+    for ((name, full), (eighth, smallest)) in full.iter().zip(eighth.iter().zip(&smallest)) {
+        // A percentile is only known to a step of the histogram.
+        let tolerance = if name.ends_with("p99") { 0.01 + 1.0 / 128.0 } else { 0.01 };
+        close(eighth.1, *full, tolerance, &format!("{name} at 16,384 units a superblock"));
+        close(smallest.1, *full, tolerance, &format!("{name} at 2,048 units a superblock"));
+    }
+    assert!(full[0].1 > 2.5, "it is a steady state: {}", full[0].1);
+}
+
+/// Figures of a few jobs to the bit, the same in debug and in release and on another thread. A change of
+/// the model changes them: then the digest that the failure names belongs here, with the reason in the
+/// commit.
+#[test]
+fn figures_are_the_same_to_the_bit_everywhere() {
+    let figures = || {
+        let mut d = ModelledDrive::with_units_max(profile(), hosts(host()), None, 1);
+        let open = Arrival::Poisson(Rate::iops(200_000));
+        let mut jobs = [
+            job(Rw::RandWrite, Bytes::kib(32), 16, 2),
+            Job { arrival: open, ..job(Rw::RandRead, Bytes::kib(4), 64, 2) },
+            Job { rwmixtrim: 10, ..job(Rw::RandRw, Bytes::kib(16), 8, 4) },
+            job(Rw::Read, Bytes::kib(128), 16, 1),
+        ];
+        jobs.iter_mut().for_each(|j| j.runtime = Some(Nanos::secs(1)));
+        let mut all = vec![fill(&mut d)];
+        all.extend(jobs.iter().map(|j| run(&mut d, j)));
+        let text = all.iter().map(figures_text).collect::<String>();
+        let digest = Sha256::digest(text.as_bytes());
+        digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let there = std::thread::spawn(figures);
+    let here = figures();
+    assert_eq!(here, there.join().expect("it ends"), "on another thread");
+    assert_eq!(here, "348afa0bd97306cd30a23cc79fe78c0ceaf5352f170feb6751466af9ac3115ca", "the digest of the figures");
+}
+
+/// Everything that was counted and timed, as text that holds each number exactly.
+fn figures_text(r: &JobResult) -> String {
+    let of = |d: &DirectionResult| {
+        format!("{} {} {:?} {:?}", d.ios, d.bytes.0, d.lat.to_sparse(), d.service.as_ref().map(|s| s.to_sparse()))
+    };
+    format!(
+        "{} {} {} {} {:?} {:?} {:?} {:?}\n",
+        r.elapsed.0,
+        of(&r.read),
+        of(&r.write),
+        of(&r.trim),
+        r.in_flight_mean.map(f64::to_bits),
+        r.shares,
+        r.classes,
+        r.health
+    )
+}
+
+/// What is outstanding when writes begin to be mapped lies elsewhere in the order of a fill.
+#[test]
+fn a_fill_leaves_no_hole() {
+    let mut p = profile();
+    p.parameters.write.buffer.value = Bytes::mib(1);
+    let unit = p.parameters.mapping.indirection_unit.value.0;
+    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, 1);
+    let filled = fill(&mut d);
+    let holes = (0..filled.write.bytes.0 / unit).filter(|lpn| !d.is_mapped(Bytes(lpn * unit))).count();
+    assert_eq!(holes, 0);
+    assert_eq!(d.check(), Ok(()));
+}
+
+#[test]
+fn an_amount_above_the_region_is_written_again() {
+    let mut d = drive(profile());
+    let region = Region { offset: Bytes(0), length: Bytes(CAPACITY.0 / 10_000) };
+    let amount = Some(Bytes(5 * region.length.0 / 2));
+    let r = run(&mut d, &Job { region, amount, runtime: None, ..job(Rw::RandWrite, Bytes::kib(32), 8, 1) });
+    close(r.bytes().0 as f64 * d.scale() as f64, 2.5 * region.length.0 as f64, 0.01, "two and a half times the region");
+}
+
+/// Eight streams of less than a program each fill a buffer of four programs; and so does what large writes
+/// leave of one. Programs are padded then, or nothing would ever go on.
+#[test]
+fn a_buffer_full_of_rests_makes_progress() {
+    let mut p = profile();
+    p.parameters.write.buffer.value = Bytes::mib(1);
+    (p.parameters.mapping.handles.value, p.parameters.mapping.reserve_superblocks.value) = (8, 11);
+    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, 1);
+    for (kib, numjobs) in [(32, 8), (960, 1)] {
+        let placement = (0..numjobs).map(|stream| stream as u16).collect();
+        let amount = Some(Bytes(d.scale() * (60 << 20)));
+        let write = Job { placement, amount, runtime: None, ..job(Rw::RandWrite, Bytes::kib(kib), 4, numjobs) };
+        let r = run(&mut d, &write);
+        assert!(r.bytes().0 >= 60 << 20, "{kib}K: {} moved", r.bytes());
+    }
 }
 
 #[test]
@@ -231,7 +406,7 @@ fn impossible_jobs_and_profiles_are_refused() {
     assert!(placed.contains("placement identifier 1") && placed.contains("mapping.handles"), "{placed}");
     let text = include_str!("../../../data/drives/r6060-122.toml");
     let spare =
-        DriveProfile::parse(&text.replace("122.88TB\"", "136TB\""), "p.toml").expect_err("no spare").to_string();
+        DriveProfile::parse(&text.replace("122.88TB\"", "138.5TB\""), "p.toml").expect_err("no spare").to_string();
     assert!(spare.contains("below the 6") && spare.contains("use at most"), "{spare}");
     let unit = DriveProfile::parse(
         &text.replace("\"32KiB\", source = \"inferred\"", "\"24KiB\", source = \"inferred\""),

@@ -121,6 +121,11 @@ impl Stamper {
     /// aligned to 8.
     #[inline]
     pub(crate) unsafe fn stamp(&mut self, buffer: *mut u8, offset: u64, length: u32) {
+        if length as usize > self.grain {
+            // The device has just read these lines into another cache, and stores fetch them back one
+            // after the other; asked for ahead, they come at the same time.
+            (0..length as usize).step_by(self.grain).for_each(|at| prefetch_to_write(buffer.wrapping_add(at)));
+        }
         for at in (0..length as usize).step_by(self.grain) {
             // SAFETY: a page or what is left of the write begins at `at`, and either has 512 bytes or
             // more, because length and grain are multiples of a logical block.
@@ -132,6 +137,19 @@ impl Stamper {
             self.generation = self.generation.wrapping_add(GOLDEN);
         }
     }
+}
+
+/// Asks for a cache line that will be written; any address will do.
+#[inline]
+fn prefetch_to_write(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and faults on no address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(line.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
 }
 
 /// Pages of which a share are copies of others.

@@ -1,7 +1,7 @@
 //! The I/O buffers of one thread: one page-aligned mapping, cut into a slot for each outstanding I/O.
 
 use flashlab_units::Bytes;
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::ptr::NonNull;
 
 /// Slots begin on a page, which satisfies every alignment that direct I/O asks for.
@@ -12,12 +12,19 @@ pub(crate) fn stride(bs: Bytes) -> u64 {
     bs.0.next_multiple_of(PAGE)
 }
 
+/// Larger mappings begin on a huge page and are made of such where the kernel has some: fewer look-ups
+/// of addresses, and longer segments for the device.
+const HUGE_PAGE: usize = 2 << 20;
+
 /// An anonymous mapping that is unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Region {
+    /// First byte of the buffers, inside the mapping.
     base: NonNull<u8>,
     length: usize,
     stride: usize,
+    mapping: NonNull<u8>,
+    mapped: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone; it is plain memory that any thread may use.
@@ -31,17 +38,34 @@ impl Region {
     pub(crate) fn map(slots: u32, bs: Bytes) -> std::io::Result<Self> {
         let stride = stride(bs) as usize;
         let length = stride * slots as usize;
+        let is_large = length >= HUGE_PAGE;
+        let mapped = length + if is_large { HUGE_PAGE } else { 0 };
+        let flags = if is_large { MapFlags::PRIVATE } else { MapFlags::PRIVATE | MapFlags::POPULATE };
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory of ours.
-        let base = unsafe {
-            rustix::mm::mmap_anonymous(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::POPULATE,
-            )?
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, ProtFlags::READ | ProtFlags::WRITE, flags)?
         };
-        let base = NonNull::new(base.cast()).ok_or(std::io::ErrorKind::OutOfMemory)?;
-        Ok(Region { base, length, stride })
+        let mapping = NonNull::new(start.cast::<u8>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
+        let skip = if is_large { mapping.as_ptr().align_offset(HUGE_PAGE) } else { 0 };
+        // SAFETY: the mapping has room for the buffers behind its first huge page.
+        let base = unsafe { mapping.add(skip) };
+        let region = Region { base, length, stride, mapping, mapped };
+        if is_large {
+            region.populate();
+        }
+        Ok(region)
+    }
+
+    /// Makes all pages of the buffers present, huge ones where there are some.
+    fn populate(&self) {
+        let (start, length) = (self.base.as_ptr().cast(), self.length);
+        // Where the kernel has no huge pages it has small ones.
+        // SAFETY: the pages are this value's own; the advice changes none of their bytes.
+        let _ = unsafe { rustix::mm::madvise(start, length, Advice::LinuxHugepage) };
+        for at in (0..length).step_by(PAGE as usize) {
+            // SAFETY: inside the mapping, which nobody else knows yet.
+            unsafe { self.base.as_ptr().add(at).write_volatile(0) };
+        }
     }
 
     /// Start of buffer `slot`.
@@ -93,7 +117,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map`, and nothing borrows it any more.
-        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.length) };
+        let unmapped = unsafe { rustix::mm::munmap(self.mapping.as_ptr().cast(), self.mapped) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
     }
 }
@@ -101,6 +125,14 @@ impl Drop for Region {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_mappings_begin_on_a_huge_page() {
+        let mut region = Region::map(3, Bytes::mib(1)).expect("memory");
+        assert_eq!(region.slot(0) as usize % HUGE_PAGE, 0);
+        region.all_mut().fill(7);
+        assert_eq!(region.bytes_mut(2, 1 << 20).iter().map(|b| u64::from(*b)).sum::<u64>(), 7 << 20);
+    }
 
     #[test]
     fn slots_are_apart_and_parts_cut_none() {

@@ -1,4 +1,5 @@
 //! Several targets at once.
+#![allow(clippy::print_stdout)]
 
 mod common;
 

@@ -194,10 +194,10 @@ impl Ftl {
             let moved = left.min(self.frontiers.left[frontier]);
             let (reverse, map, mut next) = (&mut self.reverse, &mut self.map, to);
             self.live.drain_run(run.0, run.1, moved, |ppn| {
-                let lpn = reverse[ppn as usize];
-                reverse[next as usize] = lpn;
+                let lpn = reverse.get(ppn);
+                reverse.set(next, lpn);
                 // Only written: to read the entry first costs a third of the speed.
-                map[lpn as usize] = next;
+                map.set(lpn, next);
                 next += 1;
             });
             self.filled(frontier, to, moved, out);

@@ -57,16 +57,13 @@ impl Ftl {
     fn place_run(&mut self, stream: u32, lpn: u32, ppn: u32, units: u32) {
         self.live.set_run(ppn, ppn + units);
         self.superblocks.add(self.superblock_of.quotient(ppn), units);
-        let places = self.reverse[ppn as usize..][..units as usize].iter_mut();
-        places.zip(lpn..).for_each(|(place, lpn)| *place = lpn);
+        self.reverse.set_run(ppn, units, lpn..);
         let mut done = 0;
         while done < units {
-            let from = (lpn + done) as usize;
-            let olds = &mut self.map[from..from + (units - done) as usize];
-            let (old, run) = (olds[0], run_length(olds));
+            let from = lpn + done;
+            let (old, run) = (self.map.get(from), run_length(self.map.run(from, units - done)));
             let run = if old == UNMAPPED { run } else { run.min(self.left_in_superblock(old)) };
-            let news = self.map[from..from + run as usize].iter_mut();
-            news.zip(ppn + done..).for_each(|(new, ppn)| *new = ppn);
+            self.map.set_run(from, run, ppn + done..);
             if old != UNMAPPED {
                 let superblock = self.superblock_of.quotient(old);
                 self.live.clear_run(old, old + run);
@@ -84,8 +81,9 @@ impl Ftl {
 }
 
 /// How many of `olds`, from the first, are unmapped or follow each other.
-fn run_length(olds: &[u32]) -> u32 {
-    let step = u32::from(olds[0] != UNMAPPED);
-    let expected = (0..).map(|i: u32| olds[0] + i * step);
-    olds.iter().zip(expected).take_while(|(old, expected)| *old == expected).count() as u32
+fn run_length(mut olds: impl Iterator<Item = u32>) -> u32 {
+    let Some(first) = olds.next() else { return 0 };
+    let step = u32::from(first != UNMAPPED);
+    let expected = (1..).map(|i: u32| first + i * step);
+    1 + olds.zip(expected).take_while(|(old, expected)| old == expected).count() as u32
 }

@@ -44,6 +44,7 @@ mod collect;
 mod fill;
 mod layout;
 mod superblocks;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -54,6 +55,7 @@ pub use layout::{Layout, LayoutError, PHYSICAL_UNITS_MAX, Policy, Victims};
 use bits::Bits;
 use collect::Victim;
 use superblocks::Superblocks;
+use table::Table;
 
 /// No physical unit.
 pub const UNMAPPED: u32 = u32::MAX;
@@ -118,9 +120,9 @@ pub struct Ftl {
     policy: Policy,
     superblock_of: Divider,
     /// Physical unit of each logical one, or [`UNMAPPED`].
-    map: Vec<u32>,
+    map: Table,
     /// Logical unit of each physical one; meaningful where `live` has a bit.
-    reverse: Vec<u32>,
+    reverse: Table,
     live: Bits,
     superblocks: Superblocks,
     frontiers: Frontiers,
@@ -159,8 +161,8 @@ impl Ftl {
             layout,
             policy,
             superblock_of: Divider::new(layout.superblock_units),
-            map: vec![UNMAPPED; layout.user_units as usize],
-            reverse: vec![UNMAPPED; physical],
+            map: Table::new(layout.user_units as usize, UNMAPPED),
+            reverse: Table::new(physical, UNMAPPED),
             live: Bits::new(physical as u32),
             superblocks: Superblocks::new(&layout, &policy),
             frontiers: Frontiers::new(&policy),
@@ -193,7 +195,7 @@ impl Ftl {
     /// Physical unit of a logical one, or [`UNMAPPED`].
     #[inline]
     pub fn lookup(&self, lpn: u32) -> u32 {
-        self.map[lpn as usize]
+        self.map.get(lpn)
     }
 
     /// Brings the map entries of a batch into the cache at once, where looking them up one by one, with
@@ -202,7 +204,7 @@ impl Ftl {
     #[inline]
     #[must_use]
     pub fn touch(&self, lpns: impl Iterator<Item = u32>) -> u32 {
-        lpns.fold(0, |sum, lpn| sum.wrapping_add(self.map[lpn as usize]))
+        lpns.fold(0, |sum, lpn| sum.wrapping_add(self.map.get(lpn)))
     }
 
     /// Writes one program of host data into stream `stream`. `lpns` may be shorter than a program: the
@@ -214,10 +216,10 @@ impl Ftl {
         let first = self.host_program(stream, out);
         self.live.set_run(first, first + units);
         self.superblocks.add(self.superblock_of.quotient(first), units);
-        self.reverse[first as usize..][..lpns.len()].copy_from_slice(lpns);
+        self.reverse.set_run(first, units, lpns.iter().copied());
         // In two passes: the first, short one starts the misses of all map entries at once.
         for ((lpn, old), ppn) in lpns.iter().zip(&mut self.olds).zip(first..) {
-            *old = std::mem::replace(&mut self.map[*lpn as usize], ppn);
+            *old = self.map.replace(*lpn, ppn);
         }
         let mut last = UNMAPPED;
         for old in self.olds[..lpns.len()].iter().filter(|old| **old != UNMAPPED) {
@@ -235,7 +237,7 @@ impl Ftl {
 
     /// Deallocates a logical unit. `true` if it was mapped.
     pub fn trim(&mut self, lpn: u32) -> bool {
-        let old = std::mem::replace(&mut self.map[lpn as usize], UNMAPPED);
+        let old = self.map.replace(lpn, UNMAPPED);
         if old != UNMAPPED {
             self.live.clear(old);
             self.superblocks.remove(self.superblock_of.quotient(old), 1);
@@ -362,8 +364,9 @@ impl Ftl {
     pub fn check(&self) -> Result<(), String> {
         let per = self.layout.superblock_units;
         let mut valid = vec![0; self.superblocks.count() as usize];
-        for (lpn, ppn) in self.map.iter().enumerate().filter(|(_, ppn)| **ppn != UNMAPPED) {
-            if self.reverse[*ppn as usize] != lpn as u32 || !self.live.get(*ppn) {
+        let mapped = (0..).zip(self.map.run(0, self.layout.user_units)).filter(|(_, ppn)| *ppn != UNMAPPED);
+        for (lpn, ppn) in mapped {
+            if self.reverse.get(ppn) != lpn || !self.live.get(ppn) {
                 return Err(format!("logical unit {lpn} maps to {ppn}, which does not hold it"));
             }
             valid[(ppn / per) as usize] += 1;

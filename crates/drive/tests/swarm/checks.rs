@@ -126,7 +126,8 @@ impl Ran<'_> {
         }
         let in_flight = r.in_flight_mean.unwrap_or(0.0);
         ensure(
-            known::in_flight_is_wrong(self.job) || (-1e-9..=self.outstanding() as f64 + 1e-9).contains(&in_flight),
+            known::in_flight_is_wrong(self.job, self.host)
+                || (-1e-9..=self.outstanding() as f64 + 1e-9).contains(&in_flight),
             || format!("{in_flight} in flight of {}", self.outstanding()),
         )?;
         let service = self.profile().parameters.controller.command_time.value;
@@ -195,7 +196,7 @@ impl Ran<'_> {
     fn little(&self) -> Checked {
         let r = self.result;
         let (Some(rate), Some(in_flight)) = (r.iops(), r.in_flight_mean) else { return Ok(()) };
-        if r.ios() < IOS_FOR_LITTLE || self.bulk() || known::in_flight_is_wrong(self.job) {
+        if r.ios() < IOS_FOR_LITTLE || self.bulk() || known::in_flight_is_wrong(self.job, self.host) {
             return Ok(());
         }
         let all = [&r.read, &r.write, &r.trim].map(|d| {
@@ -218,7 +219,11 @@ impl Ran<'_> {
     fn stages(&self) -> Checked {
         let r = self.result;
         // In order, one in so many can fall on the same block each time.
-        if self.bulk() || !self.job.rw.is_random() || r.ios() < 100 * self.outstanding() {
+        if self.bulk()
+            || known::stages_overflow(self.job)
+            || !self.job.rw.is_random()
+            || r.ios() < 100 * self.outstanding()
+        {
             return Ok(());
         }
         for (direction, did) in [(Direction::Read, &r.read), (Direction::Write, &r.write), (Direction::Trim, &r.trim)] {

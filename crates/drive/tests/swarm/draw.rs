@@ -180,6 +180,8 @@ pub(crate) fn hosts(draw: &mut Draw) -> (HostProfile, Hosts) {
         shared_write_time: draw.percent(20).then(|| assumed(draw.time(3_000))),
         hop_read_rate: draw.percent(20).then(|| assumed(draw.rate(1e9, 2e10))),
         hop_write_rate: draw.percent(20).then(|| assumed(draw.rate(1e9, 2e10))),
+        hop_batches: draw.percent(20).then(|| assumed(true)),
+        hop_write_slowdown: draw.percent(20).then(|| assumed(0.05)),
     };
     let all = [Generator::Fio, Generator::Gdsio, Generator::Checkpoint];
     let hosts = Hosts::new(all.map(|generator| HostProfile { generator, ..host.clone() }).to_vec());

@@ -20,6 +20,19 @@ fn ring() -> std::io::Result<IoUring> {
     builder.build(DEPTH).or_else(|_| IoUring::new(DEPTH))
 }
 
+/// Memory of `length` on pages as large as the engine's: huge ones from 2 MiB on.
+fn memory(length: usize) -> (Vec<u8>, *mut u8) {
+    let page = if length >= 2 << 20 { 2 << 20 } else { 4096 };
+    let mut memory: Vec<u8> = Vec::with_capacity(length + page);
+    let base = memory.as_mut_ptr().wrapping_add(memory.as_ptr().align_offset(page));
+    // SAFETY: base and length lie inside the vector's memory; the advice changes none of its bytes.
+    unsafe {
+        libc::madvise(base.cast(), length, libc::MADV_HUGEPAGE);
+        base.write_bytes(0x5a, length);
+    }
+    (memory, base)
+}
+
 /// Makes the entries of a load.
 struct Entries {
     load: Load,
@@ -60,9 +73,7 @@ pub fn run<const TIMED: bool>(load: Load, path: &Path, size: Bytes, ios: u64) ->
     let file = File::options().read(true).write(load.writes()).custom_flags(flags).open(path)?;
     let mut ring = ring()?;
     let bs = load.bs().0 as u32;
-    let mut memory = vec![0x5au8; (DEPTH * bs) as usize + 4096];
-    let start = memory.as_ptr().align_offset(4096);
-    let base = memory[start..].as_mut_ptr();
+    let (_memory, base) = memory((DEPTH * bs) as usize);
     let region = libc::iovec { iov_base: base.cast(), iov_len: (DEPTH * bs) as usize };
     // SAFETY: the memory outlives the ring's I/Os: the loop ends when all of them have come back.
     unsafe { ring.submitter().register_buffers(&[region])? };
