@@ -275,7 +275,7 @@ fn figures_are_the_same_to_the_bit_everywhere() {
     let figures = || {
         let mut d = ModelledDrive::with_units_max(profile(), hosts(host()), None, 1);
         let open = Arrival::Poisson(Rate::iops(200_000));
-        let mut jobs = vec![
+        let mut jobs = [
             job(Rw::RandWrite, Bytes::kib(32), 16, 2),
             Job { arrival: open, ..job(Rw::RandRead, Bytes::kib(4), 64, 2) },
             Job { rwmixtrim: 10, ..job(Rw::RandRw, Bytes::kib(16), 8, 4) },
@@ -310,6 +310,45 @@ fn figures_text(r: &JobResult) -> String {
         r.classes,
         r.health
     )
+}
+
+/// What is outstanding when writes begin to be mapped lies elsewhere in the order of a fill.
+#[test]
+fn a_fill_leaves_no_hole() {
+    let mut p = profile();
+    p.parameters.write.buffer.value = Bytes::mib(1);
+    let unit = p.parameters.mapping.indirection_unit.value.0;
+    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, 1);
+    let filled = fill(&mut d);
+    let holes = (0..filled.write.bytes.0 / unit).filter(|lpn| !d.is_mapped(Bytes(lpn * unit))).count();
+    assert_eq!(holes, 0);
+    assert_eq!(d.check(), Ok(()));
+}
+
+#[test]
+fn an_amount_above_the_region_is_written_again() {
+    let mut d = drive(profile());
+    let region = Region { offset: Bytes(0), length: Bytes(CAPACITY.0 / 10_000) };
+    let amount = Some(Bytes(5 * region.length.0 / 2));
+    let r = run(&mut d, &Job { region, amount, runtime: None, ..job(Rw::RandWrite, Bytes::kib(32), 8, 1) });
+    close(r.bytes().0 as f64 * d.scale() as f64, 2.5 * region.length.0 as f64, 0.01, "two and a half times the region");
+}
+
+/// Eight streams of less than a program each fill a buffer of four programs; and so does what large writes
+/// leave of one. Programs are padded then, or nothing would ever go on.
+#[test]
+fn a_buffer_full_of_rests_makes_progress() {
+    let mut p = profile();
+    p.parameters.write.buffer.value = Bytes::mib(1);
+    (p.parameters.mapping.handles.value, p.parameters.mapping.reserve_superblocks.value) = (8, 11);
+    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, 1);
+    for (kib, numjobs) in [(32, 8), (960, 1)] {
+        let placement = (0..numjobs).map(|stream| stream as u16).collect();
+        let amount = Some(Bytes(d.scale() * (60 << 20)));
+        let write = Job { placement, amount, runtime: None, ..job(Rw::RandWrite, Bytes::kib(kib), 4, numjobs) };
+        let r = run(&mut d, &write);
+        assert!(r.bytes().0 >= 60 << 20, "{kib}K: {} moved", r.bytes());
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The load engine on the wall clock: runs jobs on regular files and loop devices with io_uring.
+//! The load engine on the wall clock: runs jobs on regular files and loop devices with io_uring, with
+//! blocking calls, or with nothing behind it.
 //!
 //! Implements [`flashlab_target::Target`]. Takes what `guard` looked at and permitted, opens it, and
 //! for each job starts one thread a job, each with its own ring, buffers and histograms; the calling
@@ -12,11 +13,17 @@
 //! * The amount of a job counts every byte, those of the ramp included, so that it moves exactly the
 //!   bytes that a plan announced.
 //! * Latency runs from just before the enter that submits an I/O to just after the enter that brings
-//!   it back, with one stamp for all I/Os of an enter. Submission isn't timed apart: slat is `None`.
+//!   it back, with one stamp for all I/Os of an enter. Submission is timed apart (slat) only where
+//!   [`Tuning::split_submission`] asks for it; otherwise slat is `None`.
+//! * In an open loop latency runs from the intended start, and `service` has the time from the actual
+//!   submission. What waits for a free slot counts as in flight, as for Little's law it must.
 //! * CPU time is that of the whole process during the measured window, so that the kernel's worker
 //!   threads for this process are in it, and so is anything else the process does meanwhile.
-//! * Nothing is flushed: writes are complete when the kernel says so ("no-fsync" in what was
-//!   granted).
+//! * Nothing is flushed unless the job says so ("no-fsync" in what was granted). An fsync or fdatasync
+//!   takes a slot like any I/O, follows so many completed writes, and is counted as a class of its own.
+//! * Trims are discards of a block device, or holes punched into a file. They are in no series.
+//! * Verification seals each logical block of a write and keeps a [ledger](FileTarget::with_ledger) of
+//!   what was acknowledged. It tells what the death of the process leaves behind, not a loss of power.
 
 // The engine hands buffers to the kernel; each block says why it may.
 #![allow(unsafe_code)]

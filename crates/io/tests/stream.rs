@@ -82,13 +82,13 @@ fn sizes_mixes_and_shared_regions_move_what_was_asked_for() {
     let sizes = Sizes::all(SizeRule::Range { min: Bytes::kib(4), max: Bytes::kib(64), step: Bytes::kib(4) });
     for (rw, sharing) in [(Rw::RandRw, None), (Rw::ReadWrite, Some(Sharing::Shared)), (Rw::ReadWrite, None)] {
         let pattern = Pattern { sizes: Some(sizes.clone()), sharing, ..Pattern::default() };
-        let amount = Some(Bytes(5 * 1024 * 1024 + 4096));
-        let mixed = Job { pattern, amount, numjobs: 3, rwmixtrim: 20, ..job(rw, Bytes::kib(64), size) };
+        let amount = Bytes(5 * 1024 * 1024 + 4096);
+        let mixed = Job { pattern, amount: Some(amount), numjobs: 3, rwmixtrim: 20, ..job(rw, Bytes::kib(64), size) };
         let result = run(&mut target, &mixed);
-        assert_eq!(result.bytes().0 + result.trim.bytes.0, amount.expect("amount").0);
+        assert_eq!(result.bytes().0 + result.trim.bytes.0, amount.0);
         assert!([&result.read, &result.write, &result.trim].iter().all(|d| d.ios > 10), "{rw:?}");
         // Sizes are uniform over 16 values: the mean is 34 KiB; 160 requests have a standard error of 1.5.
-        let mean = amount.expect("amount").0 as f64 / result.ios() as f64 / 1024.0;
+        let mean = amount.0 as f64 / result.ios() as f64 / 1024.0;
         assert!((28.0..40.0).contains(&mean), "{mean} KiB");
     }
 }

@@ -16,6 +16,7 @@ use checks::Ran;
 use draw::Draw;
 use flashlab_drive::ModelledDrive;
 use flashlab_samples::JobResult;
+use flashlab_spec::{HostProfile, Job};
 use flashlab_target::{Observer, Progress, Target, TargetError};
 use jobs::Step;
 use oracle::Oracle;
@@ -73,60 +74,66 @@ fn live(seed: u64, tell: bool) -> Result<Story, String> {
                 drive.purge().map_err(|e| e.to_string())?;
                 oracle.purged();
             }
-            Step::Impossible(job) => {
-                let before = drive.health().map_err(|e| e.to_string())?;
-                match drive.run(&job, &mut Watch::default()) {
-                    Err(TargetError::Spec(_)) => {}
-                    other => {
-                        return Err(format!(
-                            "step {n}: an impossible job is not refused: {:?}",
-                            other.map(|r| r.ios())
-                        ));
-                    }
-                }
-                if drive.health().map_err(|e| e.to_string())? != before {
-                    return Err(format!("step {n}: a refused job changed the drive"));
-                }
-            }
+            Step::Impossible(job) => refuses(&mut drive, &job).map_err(|e| format!("step {n}: {e}"))?,
             Step::Job { job, .. } if known::stops(&job, drive.profile()).is_some() => story.left_out += 1,
             Step::Job { job, stop_at_look } => {
                 if tell {
                     println!("step {n}: {}", checks::describe(&job));
                 }
-                let mut watch = Watch { stop_at: stop_at_look, ..Watch::default() };
-                let result = match drive.run(&job, &mut watch) {
-                    Ok(result) => result,
-                    Err(TargetError::Spec(e)) => {
+                let result = run(&mut drive, &host, &job, stop_at_look, &mut oracle);
+                match result.map_err(|e| format!("step {n}: {e}\n  {}", checks::describe(&job)))? {
+                    Some(result) => {
                         if tell {
-                            println!("step {n}: refused: {e}");
+                            show(&result);
                         }
-                        story.refused += 1;
-                        continue;
+                        story.results.push(result);
                     }
-                    Err(e) => return Err(format!("step {n}: {e}")),
-                };
-                if tell {
-                    println!("step {n}: {} I/Os in {} ({} looks)", result.ios(), result.elapsed, watch.looks);
-                    let all = result.latency();
-                    println!("  mean {:?} ns, max {:?}, {:#?}", all.mean_ns(), all.max(), result.classes);
+                    None => story.refused += 1,
                 }
-                let ran = Ran { drive: &drive, host: &host, job: &job, result: &result };
-                let checked = ran.check().and_then(|()| {
-                    oracle.learn(&drive, &job, &result);
-                    oracle.check(&drive)
-                });
-                checked.map_err(|e| format!("step {n}: {e}\n  {}", checks::describe(&job)))?;
-                if stop_at_look.is_none() && watch.looks + 1 >= LOOKS_MAX {
-                    watch.faults.push(format!("no end after {LOOKS_MAX} looks"));
-                }
-                if let Some(fault) = watch.faults.first() {
-                    return Err(format!("step {n}: {fault}\n  {}", checks::describe(&job)));
-                }
-                story.results.push(result);
             }
         }
     }
     Ok(story)
+}
+
+fn show(result: &JobResult) {
+    let all = result.latency();
+    println!("  {} I/Os in {}, mean {:?} ns, max {:?}", result.ios(), result.elapsed, all.mean_ns(), all.max());
+    println!("  {:#?}", result.classes);
+}
+
+/// An impossible job is refused and changes nothing.
+fn refuses(drive: &mut ModelledDrive, job: &Job) -> Result<(), String> {
+    let before = drive.health().map_err(|e| e.to_string())?;
+    match drive.run(job, &mut Watch::default()) {
+        Err(TargetError::Spec(_)) => {}
+        other => return Err(format!("an impossible job is not refused: {:?}", other.map(|r| r.ios()))),
+    }
+    let after = drive.health().map_err(|e| e.to_string())?;
+    if after == before { Ok(()) } else { Err("a refused job changed the drive".into()) }
+}
+
+/// Runs a job and checks what must hold then; `None` if the drive at its size can't run it.
+fn run(
+    drive: &mut ModelledDrive,
+    host: &HostProfile,
+    job: &Job,
+    stop_at: Option<u64>,
+    oracle: &mut Oracle,
+) -> Result<Option<JobResult>, String> {
+    let mut watch = Watch { stop_at, ..Watch::default() };
+    let result = match drive.run(job, &mut watch) {
+        Ok(result) => result,
+        Err(TargetError::Spec(_)) => return Ok(None),
+        Err(e) => return Err(e.to_string()),
+    };
+    Ran { drive, host, job, result: &result }.check()?;
+    oracle.learn(drive, job, &result);
+    oracle.check(drive)?;
+    if stop_at.is_none() && watch.looks + 1 >= LOOKS_MAX {
+        return Err(format!("no end after {LOOKS_MAX} looks"));
+    }
+    watch.faults.pop().map_or(Ok(Some(result)), Err)
 }
 
 /// The same; a panic is a failure as well.
