@@ -257,13 +257,17 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     /// Moves a request one box on, or several where the times between are known: a read goes from the link by
     /// its completion to the die of the next one.
     #[inline(always)]
-    fn handle(&mut self, at: Ps, event: Event) {
-        let (slot, what) = (event.id(), event.what());
+    fn handle(&mut self, mut at: Ps, mut event: Event) {
+        let (slot, mut what) = (event.id(), event.what());
+        if what == What::DieDone {
+            let Some(ready) = self.die_done(event, at) else { return };
+            (at, event) = ready;
+            what = What::Ready;
+        }
         let command = if what == What::Submit {
             Some(at)
         } else {
             let completed = match what {
-                What::DieDone => return self.die_done(event, at),
                 What::Ready => self.ready(event, at),
                 What::FromDram => self.dram_ready(slot, at),
                 What::HandOnToHost => return self.hand_on_to_host(at),

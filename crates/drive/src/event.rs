@@ -373,6 +373,12 @@ impl EventQueue {
         self.next[lane as usize] >= key && !held_before
     }
 
+    /// Whether an event that `lane` got now would be the next one.
+    #[inline]
+    pub(crate) fn none_at_all_before(&self, lane: Lane, at: Ps) -> bool {
+        key(at, lane as usize) < self.first.min(self.held)
+    }
+
     /// Adds an event.
     #[inline(always)]
     pub(crate) fn add(&mut self, at: Ps, event: Event) {

@@ -84,14 +84,18 @@ impl<const READS: bool> Engine<'_, READS> {
         self.events.add_in_order(Lane::Link, ready, Event::of(What::FromDram, slot));
     }
 
-    /// A die has a part in its register: over the channel with it, once that is free.
+    /// A die has a part in its register: over the channel with it, once that is free. Returns when it is
+    /// in the controller, and its event, if nothing else happens before that.
     #[inline(always)]
-    pub(crate) fn die_done(&mut self, event: Event, at: Ps) {
+    pub(crate) fn die_done(&mut self, event: Event, at: Ps) -> Option<(Ps, Event)> {
         self.host.slots[event.id() as usize].flash_done = at;
         let part = event.at_channel();
-        if let Some(ready) = self.nand.transfer(part, at) {
-            self.events.add_in_order(Lane::Ready, ready, part);
+        let ready = self.nand.transfer(part, at)?;
+        if self.events.none_at_all_before(Lane::Ready, ready) {
+            return Some((ready, part));
         }
+        self.events.add_in_order(Lane::Ready, ready, part);
+        None
     }
 
     /// A part is in the controller. The next one that waits for the channel begins. Returns what

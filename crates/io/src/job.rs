@@ -1,18 +1,16 @@
 //! Coordinating one job: starts its threads together, watches them, and merges what they counted.
 
-use crate::region::stride;
+use crate::machine::{check_memory, clock_resolution, process_cpu};
+use crate::merge::{add, durability, flush_class, merge_errors, share};
 use crate::series::SeriesBuilder;
-use crate::tally::DirectionCounts;
+use crate::speed::{Speedometer, TICK_NS};
 use crate::tally::{Counts, ErrorRecord, IntervalPart};
 use crate::verify;
 use crate::worker::{Clock, End, Message, Meter, Setup, Worker, stuck_kind};
-use flashlab_samples::{
-    ClassTimes, CpuTime, DirectionResult, Ended, ErrorCount, Granted, Interval, JobResult, JobShare, LatencyHistogram,
-    StageTime,
-};
-use flashlab_spec::{Job, SpecError};
-use flashlab_target::{Observer, Progress, TargetError};
-use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use flashlab_samples::{CpuTime, DirectionResult, Ended, Granted, Interval, JobResult, JobShare, LatencyHistogram};
+use flashlab_spec::Job;
+use flashlab_target::{Observer, TargetError};
+use flashlab_units::Nanos;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,16 +18,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How often progress is reported and a stop is asked for.
-const TICK_NS: u64 = 100_000_000;
 /// A thread that made no progress for this much longer than the deadline of one I/O is left behind:
 /// it sits in the kernel and can't count its own I/Os as stuck.
 const GRACE_NS: u64 = 2_000_000_000;
 /// Stack of a thread: the loop calls little, and 1,024 of them must fit.
 const STACK: usize = 256 * 1024;
-/// Buffers may take this share of the memory that is available, so that a test does not push the
-/// machine into reclaim while it measures.
-const MEMORY_SHARE: u64 = 2;
 
 /// One thread as the coordinator sees it.
 struct Thread {
@@ -370,141 +363,6 @@ impl<'a> Run<'a> {
     }
 }
 
-fn add(into: &mut DirectionResult, counts: &DirectionCounts) {
-    into.ios += counts.lat.count();
-    into.bytes = Bytes(into.bytes.0 + counts.bytes);
-    into.lat.merge(&counts.lat);
-    for (into, from) in [(&mut into.service, &counts.service), (&mut into.slat, &counts.slat)] {
-        if let Some(from) = from {
-            into.get_or_insert_default().merge(from);
-        }
-    }
-}
-
-fn share(directions: &[DirectionCounts; 3]) -> JobShare {
-    let ios: u64 = directions.iter().map(|d| d.lat.count()).sum();
-    let sum: f64 = directions.iter().map(|d| d.lat.mean_ns().unwrap_or(0.0) * d.lat.count() as f64).sum();
-    JobShare { ios, lat_mean_ns: (ios > 0).then(|| sum / ios as f64) }
-}
-
-/// fsync or fdatasync as a class of requests of its own, with their mean time.
-fn flush_class(job: &Job, flushes: &LatencyHistogram) -> Vec<ClassTimes> {
-    let class = if job.durability.fdatasync_every > 0 { "fdatasync" } else { "fsync" };
-    let whole = |mean_ns| ClassTimes {
-        class: class.into(),
-        ios: flushes.count(),
-        stages: vec![StageTime { stage: "whole".into(), mean_ns }],
-    };
-    flushes.mean_ns().map(whole).into_iter().collect()
-}
-
-/// How the job's writes are made durable, in a word.
-fn durability(job: &Job) -> String {
-    let d = &job.durability;
-    match (d.fsync_every, d.fdatasync_every, d.dsync) {
-        (0, 0, false) => "no-fsync".into(),
-        (0, 0, true) => "dsync".into(),
-        (0, every, dsync) => format!("fdatasync after {every} writes{}", if dsync { ", dsync" } else { "" }),
-        (every, _, dsync) => format!("fsync after {every} writes{}", if dsync { ", dsync" } else { "" }),
-    }
-}
-
-/// Sums by kind; the offset is that of the error that came first in time.
-fn merge_errors(mut records: Vec<ErrorRecord>) -> Vec<ErrorCount> {
-    records.sort_by_key(|record| record.first_ns);
-    let mut errors: Vec<ErrorCount> = Vec::new();
-    for record in records {
-        match errors.iter_mut().find(|e| e.kind == record.kind) {
-            Some(known) => known.count += record.count,
-            None => errors.push(ErrorCount {
-                kind: record.kind,
-                count: record.count,
-                first_offset: record.first_offset.map(Bytes),
-            }),
-        }
-    }
-    errors
-}
-
-/// User and system time of the whole process, the kernel's workers for it included.
-pub(crate) fn process_cpu() -> Option<CpuTime> {
-    // SAFETY: `usage` is plain data on this stack, and getrusage fills it.
-    let usage = unsafe {
-        let mut usage = std::mem::zeroed::<libc::rusage>();
-        (libc::getrusage(libc::RUSAGE_SELF, &mut usage) == 0).then_some(usage)
-    }?;
-    let time = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000);
-    Some(CpuTime { user: time(usage.ru_utime), system: time(usage.ru_stime) })
-}
-
-/// The smallest step of the clock that stamps the I/Os.
-fn clock_resolution() -> Option<Nanos> {
-    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `step` is plain data on this stack, and clock_getres fills it.
-    let known = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &mut step) } == 0;
-    known.then(|| Nanos(step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64))
-}
-
-/// Refuses a job whose buffers alone would fill the memory.
-fn check_memory(job: &Job) -> Result<(), TargetError> {
-    let needed = u128::from(stride(job.bs)) * u128::from(job.outstanding());
-    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_memory(&text));
-    match available {
-        Some(Bytes(available)) if needed > u128::from(available / MEMORY_SHARE) => {
-            Err(TargetError::Spec(SpecError::Job {
-                workload: job.workload.clone(),
-                reason: format!(
-                    "the buffers of {} outstanding I/Os of {} do not fit half of the {} of memory available",
-                    job.outstanding(),
-                    job.bs,
-                    Bytes(available).iec()
-                ),
-                remedy: "use a smaller iodepth, numjobs or bs".into(),
-            }))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The line `MemAvailable` of /proc/meminfo.
-fn available_memory(text: &str) -> Option<Bytes> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok().map(Bytes::kib)
-}
-
-/// Turns byte counts into progress.
-#[derive(Debug, Default)]
-struct Speedometer {
-    tick_ns: u64,
-    last: Option<(u64, u64)>,
-}
-
-impl Speedometer {
-    fn progress(&mut self, job: &Job, now: u64, bytes: u64) -> Progress {
-        let rate = self.last.and_then(|(then, before)| Bytes(bytes.saturating_sub(before)).over(Nanos(now - then)));
-        self.last = Some((now, bytes));
-        self.tick_ns = now + TICK_NS;
-        let (by_time, by_bytes) = (time_left(job, now), bytes_left(job, bytes, rate));
-        let share = [by_time.map(|(s, _)| s), by_bytes.map(|(s, _)| s)].into_iter().flatten().reduce(f64::max);
-        let left = [by_time.map(|(_, l)| l), by_bytes.and_then(|(_, l)| l)].into_iter().flatten().min();
-        Progress { share, bytes: Bytes(bytes), rate, left }
-    }
-}
-
-/// Share done and time left of a job that ends by time.
-fn time_left(job: &Job, now: u64) -> Option<(f64, Nanos)> {
-    let whole = job.ramp + job.runtime?;
-    Some(((now as f64 / whole.0 as f64).min(1.0), whole.saturating_sub(Nanos(now))))
-}
-
-/// Share done and, at a known rate, time left of a job that ends by bytes.
-fn bytes_left(job: &Job, bytes: u64, rate: Option<BytesPerSecond>) -> Option<(f64, Option<Nanos>)> {
-    let amount = job.amount?;
-    let left = Bytes(amount.0.saturating_sub(bytes));
-    let moving = rate.filter(|rate| rate.0 > 0.0);
-    Some(((bytes as f64 / amount.0 as f64).min(1.0), moving.map(|rate| rate.time_for(left))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -512,6 +370,7 @@ mod tests {
     use crate::{EngineChoice, Tuning};
     use flashlab_spec::{Region, Rw};
     use flashlab_target::Unobserved;
+    use flashlab_units::Bytes;
 
     fn job() -> Job {
         Job {
@@ -542,35 +401,5 @@ mod tests {
         let run = Run::new(&job, Path::new("/x"), setup, false).expect("set up");
         let error = run.finish(Instant::now(), &mut Unobserved, None).expect_err("a panic").to_string();
         assert!(error.contains("not validated") && error.contains("fault of flashlab"), "{error}");
-    }
-
-    #[test]
-    fn progress_counts_ramp_and_amount() {
-        let mut meter = Speedometer::default();
-        let first = meter.progress(&job(), 5_000_000_000, 0);
-        assert_eq!((first.share, first.rate, first.left), (Some(0.25), None, Some(Nanos::secs(15))));
-        let both = Job { amount: Some(Bytes(4_000)), ..job() };
-        let second = meter.progress(&both, 6_000_000_000, 2_000);
-        assert_eq!((second.share, second.left), (Some(0.5), Some(Nanos::secs(1))));
-        assert_eq!(second.rate, Some(BytesPerSecond(2_000.0)));
-        let amount = Job { runtime: None, ..both };
-        assert_eq!(meter.progress(&amount, 7_000_000_000, 2_000).left, None);
-    }
-
-    #[test]
-    fn errors_of_all_threads_keep_the_first_offset() {
-        let record =
-            |kind: &str, at, first_ns| ErrorRecord { kind: kind.into(), count: 2, first_offset: Some(at), first_ns };
-        let merged = merge_errors(vec![record("EIO", 8192, 9), record("ENOSPC", 0, 5), record("EIO", 4096, 7)]);
-        let seen: Vec<_> = merged.iter().map(|e| (e.kind.as_str(), e.count, e.first_offset)).collect();
-        assert_eq!(seen, [("ENOSPC", 2, Some(Bytes(0))), ("EIO", 4, Some(Bytes(4096)))]);
-    }
-
-    #[test]
-    fn buffers_beyond_the_memory_are_refused() {
-        assert_eq!(available_memory("MemTotal: 9 kB\nMemAvailable:    1234 kB\nX: 1"), Some(Bytes::kib(1234)));
-        let huge = Job { bs: Bytes::mib(64), iodepth: 4096, numjobs: 1024, ..job() };
-        assert!(check_memory(&huge).is_err_and(|e| e.to_string().contains("memory")));
-        assert!(check_memory(&job()).is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! Several targets at once, as in a box of drives: each runs its own job, all start together, and the
 //! sum is taken over the time in which all of them were at work.
 
-use crate::job::process_cpu;
+use crate::machine::process_cpu;
 use crate::target::FileTarget;
 use flashlab_samples::{CpuTime, Ended, Interval, IntervalDirection, JobResult, LatencyHistogram};
 use flashlab_spec::Job;

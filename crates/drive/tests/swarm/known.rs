@@ -1,17 +1,13 @@
 //! Faults of the engine that the swarm has found and that are still to be mended. What meets one is left
 //! out, by name; whoever mends one takes its line away here.
 
-use flashlab_spec::{Arbitration, DriveProfile, HostProfile, Job, Rw};
+use flashlab_spec::{HostProfile, Job, Rw};
 
 /// Why a job would fail, if it would.
-pub(crate) fn stops(job: &Job, profile: &DriveProfile) -> Option<&'static str> {
-    let p = &profile.parameters;
-    let reads_only = matches!(job.rw, Rw::Read | Rw::RandRead) && job.arrival.is_closed();
-    let round_robin = p.controller.arbitration.value == Arbitration::RoundRobin && job.numjobs > 1;
+pub(crate) fn stops(job: &Job) -> Option<&'static str> {
     let bounded = job.amount.is_some() || job.passes.is_some();
     let faults = [
         (job.trims() && bounded, "what is trimmed does not count for the amount"),
-        (reads_only && round_robin, "a command taken ahead of time is decoded before it came"),
         (!job.extents.is_empty() && job.pattern.sizes.is_some(), "extents end after as many requests as bs gives"),
     ];
     faults.into_iter().find(|(meets, _)| *meets).map(|(_, fault)| fault)

@@ -75,7 +75,7 @@ fn live(seed: u64, tell: bool) -> Result<Story, String> {
                 oracle.purged();
             }
             Step::Impossible(job) => refuses(&mut drive, &job).map_err(|e| format!("step {n}: {e}"))?,
-            Step::Job { job, .. } if known::stops(&job, drive.profile()).is_some() => story.left_out += 1,
+            Step::Job { job, .. } if known::stops(&job).is_some() => story.left_out += 1,
             Step::Job { job, stop_at_look } => {
                 if tell {
                     println!("step {n}: {}", checks::describe(&job));

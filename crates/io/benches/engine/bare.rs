@@ -58,12 +58,33 @@ impl Entries {
         };
         let buffer = self.base.wrapping_add((slot * u64::from(self.bs)) as usize);
         let offset = block * u64::from(self.bs);
+        if self.load == Load::SeqWrite {
+            self.stamp(buffer);
+        }
         let entry = match self.load {
             Load::Nop => opcode::Nop::new().build(),
             Load::SeqWrite => opcode::WriteFixed::new(Fixed(0), buffer, self.bs, 0).offset(offset).build(),
             _ => opcode::ReadFixed::new(Fixed(0), buffer, self.bs, 0).offset(offset).build(),
         };
         entry.user_data(slot)
+    }
+}
+
+impl Entries {
+    /// Makes each page of a write unlike every other one, as cheaply as it goes.
+    fn stamp(&mut self, buffer: *mut u8) {
+        let pages = || (0..self.bs as usize).step_by(4096).map(|at| buffer.wrapping_add(at));
+        #[cfg(target_arch = "x86_64")]
+        for page in pages() {
+            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+            // SAFETY: a prefetch reads nothing and faults on no address.
+            unsafe { _mm_prefetch::<_MM_HINT_ET0>(page.cast()) };
+        }
+        for page in pages() {
+            self.random = self.random.wrapping_add(1);
+            // SAFETY: inside the slot's buffer, which no I/O is using.
+            unsafe { page.cast::<u64>().write(self.random) };
+        }
     }
 }
 

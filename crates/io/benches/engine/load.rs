@@ -55,7 +55,7 @@ impl Load {
     pub const fn ios(self) -> u64 {
         match self {
             Load::Cached => 1_500_000,
-            Load::Direct => 150_000,
+            Load::Direct => 250_000,
             Load::Nop => 10_000_000,
             Load::SeqRead | Load::SeqWrite => 30_000,
         }
