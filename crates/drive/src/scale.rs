@@ -25,7 +25,7 @@ pub(crate) struct Geometry {
     pub(crate) unit_shift: u32,
     /// Indirection units the host sees.
     pub(crate) user_units: u32,
-    /// Indirection units of a superblock: whole rounds of programs over all dies.
+    /// Indirection units of a superblock: whole rounds of programs over all dies, if it is not less than one.
     pub(crate) superblock_units: u32,
     /// Superblocks.
     pub(crate) superblocks: u32,
@@ -47,9 +47,10 @@ impl Geometry {
         let wanted = full_units.div_ceil(units_max.max(floor)).max(1);
         let usable = p.capacity.raw.value.0 as f64 * (1.0 - p.capacity.unusable_share.value);
         let per_block = usable / unit as f64 / wanted as f64 / f64::from(superblocks);
-        // A superblock is whole rounds of programs over all dies: the next one begins on the die after
-        // the one where this ends.
-        let round = program_units * p.nand.dies.value;
+        // A superblock is whole rounds of programs over all dies, so that the next one begins on the die
+        // after the one where this ends; unless it is smaller than a round.
+        let over_all_dies = program_units * p.nand.dies.value;
+        let round = if per_block < f64::from(over_all_dies) { program_units } else { over_all_dies };
         let superblock_units = ((per_block / f64::from(round)).round() as u32).max(1) * round;
         // The spare share is kept exact, and the scale is that of what came out.
         let total = f64::from(superblock_units) * f64::from(superblocks);
