@@ -1,7 +1,7 @@
 //! The arguments, as parsed; touches nothing.
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use flashlab_units::{Bytes, Nanos};
+use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Hold results against the figures that reviews printed
     Fidelity(Fidelity),
+    /// Ask modelled drives what they would do under a load, fresh and in steady state
+    WhatIf(WhatIf),
     /// List the modelled drives, or show one with the source of every parameter
     Drives(Drives),
     /// List the suites, or show one
@@ -250,6 +252,64 @@ pub(crate) struct Fidelity {
     /// Replace a file that exists
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WhatIf {
+    /// Modelled drives by name, separated by commas
+    #[arg(value_delimiter = ',', required = true, value_name = "DRIVE")]
+    pub(crate) drives: Vec<String>,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    /// Bytes that the host writes a day, for years of life
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) daily: Option<Bytes>,
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u32>,
+    /// Seed of all streams; the same seed gives the same answer
+    #[arg(long, default_value_t = SEED)]
+    pub(crate) seed: u64,
+    /// More drive profiles (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+/// A load: options, a TOML file, or a fio job file.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LoadArgs {
+    /// Access pattern: read, write, randread, randwrite, randrw, rw, trim, randtrim
+    #[arg(long, value_name = "RW")]
+    pub(crate) rw: Option<String>,
+    /// Transfer size
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) bs: Option<Bytes>,
+    /// Outstanding I/Os a job [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) iodepth: Option<u32>,
+    /// Jobs [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) numjobs: Option<u32>,
+    /// Share of reads of a mixed load in percent [default: 50]
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) rwmixread: Option<u8>,
+    /// Bytes a second that each job asks for [default: as fast as it can]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<BytesPerSecond>,
+    /// Part of the drive that is used [default: all of it]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// The load from a TOML file with these keys
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fio", "rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "size"])]
+    pub(crate) job: Option<PathBuf>,
+    /// The load from a fio job file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "size"])]
+    pub(crate) fio: Option<PathBuf>,
+    /// Section of the fio job file, where it has several
+    #[arg(long, value_name = "NAME", requires = "fio")]
+    pub(crate) section: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

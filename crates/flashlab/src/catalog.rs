@@ -105,7 +105,8 @@ fn drive(text: &str, name: &str) -> Result<CatalogDrive, SpecError> {
     Ok(CatalogDrive { profile, sha256 })
 }
 
-fn read(path: &Path) -> Result<String, CliError> {
+/// The text of a file that was named on the command line.
+pub(crate) fn read(path: &Path) -> Result<String, CliError> {
     const REMEDY: &str = "check the path; a suite or profile is a TOML file in UTF-8";
     std::fs::read_to_string(path).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => CliError::usage(format!("{}: no such file", path.display()), REMEDY),

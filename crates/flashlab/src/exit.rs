@@ -1,9 +1,11 @@
 //! Exit codes, and which error gives which.
 
 use flashlab_guard::GuardError;
+use flashlab_interop::InteropError;
 use flashlab_lab::LabError;
 use flashlab_spec::SpecError;
 use flashlab_store::StoreError;
+use flashlab_study::StudyError;
 use flashlab_target::TargetError;
 use std::process::ExitCode;
 
@@ -79,7 +81,7 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
             CliError::File { .. } => Exit::Device,
         };
     }
-    if error.is::<SpecError>() {
+    if error.is::<SpecError>() || error.is::<InteropError>() {
         return Exit::Usage;
     }
     if let Some(error) = error.downcast_ref::<GuardError>() {
@@ -87,6 +89,13 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
     }
     if let Some(error) = error.downcast_ref::<TargetError>() {
         return of_target(error);
+    }
+    if let Some(error) = error.downcast_ref::<StudyError>() {
+        return match error {
+            StudyError::Spec(_) => Exit::Usage,
+            StudyError::Target { source, .. } => of_target(source),
+            StudyError::Stopped => Exit::Interrupted,
+        };
     }
     if let Some(StoreError::Missing { .. } | StoreError::NoFolder { .. }) = error.downcast_ref::<StoreError>() {
         return Exit::Usage;

@@ -11,6 +11,7 @@ mod report;
 mod review;
 mod run;
 mod suites;
+mod what_if;
 
 use crate::args::{Args, Command};
 use crate::exit::{CliError, Exit};
@@ -34,6 +35,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Export(args) => export::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Fidelity(args) => fidelity::run(&args),
+        Command::WhatIf(args) => what_if::run(&args),
         Command::Drives(args) => drives::run(&args),
         Command::Suites(args) => suites::run(&args),
         Command::Doctor(args) => doctor::run(&args),

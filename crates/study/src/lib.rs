@@ -1,0 +1,9 @@
+//! Questions put to modelled drives: what would this drive do under that load?
+//!
+//! Stands above the flow: it runs modelled drives itself and hands back plain values. Nothing here
+//! prints, and no result is ever a measurement.
+
+mod error;
+pub mod what_if;
+
+pub use error::StudyError;

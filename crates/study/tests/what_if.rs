@@ -1,0 +1,68 @@
+//! Answers about a built-in drive: what must hold whatever its parameters are.
+
+use flashlab_spec::{DriveProfile, HostProfile, Hosts, Rw};
+use flashlab_study::StudyError;
+use flashlab_study::what_if::{LoadSpec, Outcome, Question, Watch, WhatIf, what_if};
+use flashlab_units::Bytes;
+
+fn profile() -> DriveProfile {
+    DriveProfile::parse(include_str!("../../../data/drives/p5430-30.toml"), "p5430-30").expect("a profile")
+}
+
+fn hosts() -> Hosts {
+    let texts = [
+        include_str!("../../../data/hosts/fio.toml"),
+        include_str!("../../../data/hosts/gdsio.toml"),
+        include_str!("../../../data/hosts/checkpoint.toml"),
+    ];
+    Hosts::new(texts.iter().map(|t| HostProfile::parse(t, "a host").expect("a host")).collect())
+}
+
+fn ask(spec: &LoadSpec, stopped: bool, threads: usize) -> Result<WhatIf, StudyError> {
+    let (profile, hosts, load) = (profile(), hosts(), spec.load()?);
+    let daily = Some(Bytes(10_000_000_000_000));
+    let question = Question { drives: vec![&profile], hosts: &hosts, load: &load, daily, seed: 1, threads };
+    what_if(&question, &Watch { stop: &|| stopped, done: &|_, _| {} })
+}
+
+fn spec(rw: Rw, bs: Bytes) -> LoadSpec {
+    LoadSpec { rw, bs, iodepth: 32, numjobs: 2, rwmixread: 50, rate: None, size: None }
+}
+
+fn outcome<'a>(answer: &'a WhatIf, variant: &str) -> &'a Outcome {
+    let found = answer.drives[0].variants.iter().find(|v| v.variant == variant);
+    found.and_then(|v| v.outcome.as_ref()).unwrap_or_else(|| panic!("no answer for {variant}"))
+}
+
+#[test]
+fn random_writes_get_slower_and_spare_gives_it_back() {
+    let answer = ask(&spec(Rw::RandWrite, Bytes::kib(4)), false, 2).expect("an answer");
+    let base = outcome(&answer, "as asked");
+    let amplification = |o: &Outcome| o.lasting().write_amplification.expect("writes");
+    let steady = base.steady.as_ref().expect("a steady state");
+    assert!(steady.iops < base.fresh.iops, "{} {}", steady.iops, base.fresh.iops);
+    // A 4 KiB write takes up a unit of 8 KiB.
+    assert!((base.fresh.write_amplification.expect("writes") / 2.0 - 1.0).abs() < 0.1);
+    assert!(base.cliff.seconds.is_some_and(|s| s > 0.0), "{:?}", base.cliff);
+    let unused = ["unused-7", "unused-15", "unused-28"].map(|v| amplification(outcome(&answer, v)));
+    assert!(amplification(base) > unused[0] && unused.is_sorted_by(|a, b| a > b), "{unused:?}");
+    assert!(amplification(outcome(&answer, "aligned")) < amplification(base));
+    let years = answer.drives[0].life.years.expect("a rating");
+    assert!((years - 31.92e15 / 10e12 / 365.25).abs() < 1e-9, "{years}");
+}
+
+#[test]
+fn reads_have_no_steady_state_and_no_variants_on_any_number_of_threads() {
+    let spec = spec(Rw::RandRead, Bytes::kib(16));
+    let (one, two) = (ask(&spec, false, 1).expect("an answer"), ask(&spec, false, 2).expect("an answer"));
+    assert_eq!(one, two);
+    let base = outcome(&one, "as asked");
+    assert!(base.steady.is_none() && base.cliff.seconds.is_none() && base.fresh.iops > 0.0);
+    assert!(one.drives[0].variants[1..].iter().all(|v| v.outcome.is_none() && !v.what.is_empty()));
+}
+
+#[test]
+fn a_stopped_question_has_no_answer() {
+    let answer = ask(&spec(Rw::RandWrite, Bytes::kib(16)), true, 1);
+    assert!(matches!(answer, Err(StudyError::Stopped)), "{answer:?}");
+}
