@@ -49,12 +49,22 @@ pub(crate) enum Goal {
     /// This much virtual time after writes began to be mapped, and after at least this many bytes were
     /// admitted by the buffer in the measured window.
     Written { time: Ps, admitted: u64 },
-    /// After this many bytes moved in the measured window.
-    Amount { bytes: u64 },
+    /// After this many bytes moved in the measured window. Or earlier, after this much time in it, if as
+    /// much was done as a job that ends by time alone does at least: the buffer has admitted so many
+    /// bytes, or, where nothing is written, [`READS_MIN`] I/Os are done.
+    Amount { bytes: u64, limit: Option<Limit> },
     /// When every job has moved its extents; all of it is measured.
     Extents { bytes: u64 },
     /// When the interval of the mean is within this share, at the latest after this much time.
     Interval { share: f64, time: Ps },
+}
+
+/// A time that ends a job, whose amount may end it before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) time: Ps,
+    /// 0 for a job that writes nothing.
+    pub(crate) admitted: u64,
 }
 
 /// Why the loop ended.
@@ -425,7 +435,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         let bytes_of = |bytes: u64| bytes.saturating_sub(self.outcome.bytes_asked()).div_ceil(self.length_max);
         let (ios, from) = match self.goal {
             Goal::Written { time, .. } => (u64::MAX, self.real_since + time),
-            Goal::Amount { bytes } | Goal::Extents { bytes } => (bytes_of(bytes), Ps::MAX),
+            Goal::Amount { bytes, limit } => {
+                let from = |limit: Limit| self.outcome.started_at().saturating_add(limit.time);
+                (bytes_of(bytes), limit.map_or(Ps::MAX, from))
+            }
+            Goal::Extents { bytes } => (bytes_of(bytes), Ps::MAX),
             Goal::Interval { time, .. } => (self.outcome.ios_to_batch_end(), self.outcome.started_at() + time),
         };
         self.looks_in = ios.min(IOS_MAX.saturating_sub(self.outcome.ios())).max(1);
@@ -464,7 +478,10 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             Goal::Written { time, admitted } => {
                 now.saturating_sub(self.real_since) >= time && self.buffer.admitted >= admitted
             }
-            Goal::Amount { bytes } | Goal::Extents { bytes } => self.outcome.bytes_asked() >= bytes,
+            Goal::Amount { bytes, limit } => {
+                self.outcome.bytes_asked() >= bytes || limit.is_some_and(|limit| self.is_over(limit, now))
+            }
+            Goal::Extents { bytes } => self.outcome.bytes_asked() >= bytes,
             Goal::Interval { time, .. } => ios >= READS_MIN && self.outcome.elapsed(now) >= time,
         };
         if done || ios >= IOS_MAX {
@@ -479,13 +496,22 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         }
     }
 
+    /// Whether the time of a job is over at `now`, and enough done.
+    fn is_over(&self, limit: Limit, now: Ps) -> bool {
+        let enough =
+            if limit.admitted > 0 { self.buffer.admitted >= limit.admitted } else { self.outcome.ios() >= READS_MIN };
+        enough && self.outcome.elapsed(now) >= limit.time
+    }
+
     fn progress(&self, now: Ps) -> Progress {
         let elapsed = self.outcome.elapsed(now);
         let share = match self.goal {
             Goal::Written { time, admitted } => {
                 (elapsed as f64 / time.max(1) as f64).min(self.buffer.admitted as f64 / admitted.max(1) as f64)
             }
-            Goal::Amount { bytes } | Goal::Extents { bytes } => self.outcome.bytes_asked() as f64 / bytes.max(1) as f64,
+            Goal::Amount { bytes, .. } | Goal::Extents { bytes } => {
+                self.outcome.bytes_asked() as f64 / bytes.max(1) as f64
+            }
             Goal::Interval { .. } => self.outcome.ios() as f64 / READS_MIN as f64,
         };
         let bytes = Bytes(self.outcome.bytes());

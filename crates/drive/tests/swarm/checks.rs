@@ -141,7 +141,7 @@ impl Ran<'_> {
         }
         let passes = job.passes.map(|passes| job.region.length.0 * u64::from(passes));
         if let Some(bytes) = job.amount.map(|a| a.0).or(passes) {
-            let timed = job.runtime.is_some();
+            let timed = job.runtime.is_some_and(|time| r.elapsed + ROUNDING >= Nanos(time.0 / r.scale));
             return ensure(moved >= bytes || timed, || format!("moved {moved} of {bytes} bytes")).and_then(|()| {
                 ensure(moved < bytes + job.bs.0.max(self.unit()), || format!("moved {moved}, not {bytes}"))
             });
