@@ -14,7 +14,7 @@ use crate::read_ahead::ReadAhead;
 use crate::scale::Geometry;
 use crate::time::{Ps, nanos};
 use crate::write_buffer::WriteBuffer;
-use flashlab_spec::{HostProfile, Job, ModelParameters, Rw};
+use flashlab_spec::{HostProfile, Job, ModelParameters, Region, Rw};
 use flashlab_target::{Observer, Progress};
 use flashlab_units::Bytes;
 use flashlab_workload::Direction;
@@ -49,12 +49,22 @@ pub(crate) enum Goal {
     /// This much virtual time after writes began to be mapped, and after at least this many bytes were
     /// admitted by the buffer in the measured window.
     Written { time: Ps, admitted: u64 },
-    /// After this many bytes moved in the measured window.
-    Amount { bytes: u64 },
+    /// After this many bytes moved in the measured window. Or earlier, after this much time in it, if as
+    /// much was done as a job that ends by time alone does at least: the buffer has admitted so many
+    /// bytes, or, where nothing is written, [`READS_MIN`] I/Os are done.
+    Amount { bytes: u64, limit: Option<Limit> },
     /// When every job has moved its extents; all of it is measured.
     Extents { bytes: u64 },
     /// When the interval of the mean is within this share, at the latest after this much time.
     Interval { share: f64, time: Ps },
+}
+
+/// A time that ends a job, whose amount may end it before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) time: Ps,
+    /// 0 for a job that writes nothing.
+    pub(crate) admitted: u64,
 }
 
 /// Why the loop ended.
@@ -124,7 +134,11 @@ pub(crate) struct Engine<'a, const READS: bool> {
     looks_from: Ps,
     /// Since when writes are mapped; those before only fill the buffer.
     pub(crate) real_since: Ps,
+    /// Whether a read that leaves the link is completed ahead of time, see [`Engine::completes_in_order`].
+    pub(crate) in_order: bool,
     goal: Goal,
+    /// Where its requests lie.
+    region: Region,
     /// The largest request.
     length_max: u64,
     pub(crate) stop: Option<Stop>,
@@ -178,6 +192,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             let at_a_die = outstanding / u64::from(parameters.nand.dies.value * parameters.nand.planes.value);
             WarmUp::Completions((outstanding * at_a_die.max(WARM_UP_ROUNDS)).max(WARM_UP_MIN))
         };
+        let whole = Region { offset: Bytes(0), length: Bytes(geometry.user_bytes()) };
         let holdoff = parameters.queue_pair.as_ref().map(|p| Holdoff::new(p, job.numjobs, job.iodepth));
         Engine {
             geometry,
@@ -194,12 +209,14 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             read_ahead: ReadAhead::new(&parameters.read_ahead, job.rw.is_random()),
             nand: Nand::new(&parameters.nand, geometry.unit_bytes, geometry.factor),
             batch: Vec::new(),
-            outcome: Outcome::new(job.numjobs, job.outstanding(), !job.arrival.is_closed()),
+            outcome: Outcome::new(job),
             warm_up: Some(warm_up),
             looks_in: warm_up.ios_max(),
             looks_from: Ps::MAX,
             real_since: 0,
+            in_order: false,
             goal,
+            region: if job.extents.is_empty() { job.region } else { whole },
             length_max: job.bs.0,
             stop: None,
         }
@@ -210,13 +227,14 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         if matches!(self.goal, Goal::Extents { .. }) {
             self.begin_window(0);
         }
+        self.in_order = READS && self.completes_in_order();
         self.submit_all();
         let mut now = 0;
         while self.stop.is_none() {
             now = self.handle_some(now);
             if self.stop.is_none() {
                 if observer.stop_requested() {
-                    self.outcome.end(now);
+                    self.end_window(now.max(self.outcome.completed_at()));
                     self.stop = Some(Stop::Observer);
                 }
                 observer.progress(&self.progress(now));
@@ -224,6 +242,17 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         }
         self.drain();
         (self.stop.unwrap_or(Stop::Goal), self.outcome)
+    }
+
+    /// Whether all reads take as long from the link to their completion, and leave it in the order in which
+    /// they reached it: then their completions need no event. Those out of DRAM take less than those of
+    /// flash, a hold-off differs from read to read, and two ports overtake each other.
+    fn completes_in_order(&self) -> bool {
+        let Region { offset, length } = self.region;
+        let first = offset.0 >> self.geometry.unit_shift;
+        let end = (offset.0 + length.0).div_ceil(self.geometry.unit_bytes);
+        let even = self.holdoff.is_none() && self.link.delivers_in_order() && !self.read_ahead.follows();
+        even && self.mapping.all_mapped(first as u32, end as u32)
     }
 
     /// Puts a first request into each slot.
@@ -241,7 +270,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             let Some((at, event)) = self.events.next::<READS>() else {
                 // The jobs have no more requests.
                 self.stop = Some(Stop::Goal);
-                self.outcome.end(now);
+                self.end_window(self.outcome.completed_at());
                 break;
             };
             assert!(at >= now, "time does not run backwards");
@@ -269,7 +298,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         } else {
             let completed = match what {
                 What::Ready => self.ready(event, at),
-                What::FromDram => self.dram_ready(slot, at),
+                What::FromDram => self.dram_ready(event, at),
                 What::HandOnToHost => return self.hand_on_to_host(at),
                 What::Complete => Some(at),
                 other if READS => unreachable!("{other:?} is no step of a read"),
@@ -300,12 +329,16 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     #[inline(always)]
     fn submit(&mut self, slot: u32, completed: Ps, at: Ps) -> Option<Ps> {
         let (mapping, shift) = (&*self.mapping, self.geometry.unit_shift);
-        let (stamp, at, waited) = self.host.submit::<READS>(slot, at, |drawn| {
+        let submitted = self.host.submit::<READS>(slot, at, |drawn| {
             // Their places in the map come from memory now, all at once, and not one by one when each
             // command is served.
             std::hint::black_box(mapping.touch(drawn.iter().map(|request| (request.offset.0 >> shift) as u32)));
-        })?;
-        self.outcome.idle(completed, stamp);
+        });
+        let Some((started, at, waited)) = submitted else {
+            self.outcome.retired(completed);
+            return None;
+        };
+        self.outcome.idle(completed, started);
         // Commands that follow come from later completions, as long as none waited for its job to submit.
         if READS && !waited && self.events.none_before(Lane::Submit, at) {
             return Some(at);
@@ -360,8 +393,8 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     /// A request is complete for the host, and the next one takes its slot; returns what
     /// [`Engine::submit`] does.
     ///
-    /// Reads whose time is known when they leave the link are completed there and then, ahead of time;
-    /// `at` does not go backwards for those of one kind.
+    /// Reads whose time is known when they leave the link are completed there and then, ahead of time, if
+    /// `at` never goes backwards then: [`Engine::completes_in_order`].
     #[inline(always)]
     pub(crate) fn complete(&mut self, slot: u32, at: Ps) -> Option<Ps> {
         let s = &self.host.slots[slot as usize];
@@ -391,7 +424,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         if self.stop.is_none() {
             self.stop = self.reached(at);
             if self.stop.is_some() {
-                self.outcome.end(at);
+                self.end_window(at);
             }
             self.plan_look();
         }
@@ -399,10 +432,14 @@ impl<'a, const READS: bool> Engine<'a, READS> {
 
     /// When the goal may be reached at the earliest.
     fn plan_look(&mut self) {
-        let bytes_of = |bytes: u64| bytes.saturating_sub(self.outcome.bytes()).div_ceil(self.length_max);
+        let bytes_of = |bytes: u64| bytes.saturating_sub(self.outcome.bytes_asked()).div_ceil(self.length_max);
         let (ios, from) = match self.goal {
             Goal::Written { time, .. } => (u64::MAX, self.real_since + time),
-            Goal::Amount { bytes } | Goal::Extents { bytes } => (bytes_of(bytes), Ps::MAX),
+            Goal::Amount { bytes, limit } => {
+                let from = |limit: Limit| self.outcome.started_at().saturating_add(limit.time);
+                (bytes_of(bytes), limit.map_or(Ps::MAX, from))
+            }
+            Goal::Extents { bytes } => (bytes_of(bytes), Ps::MAX),
             Goal::Interval { time, .. } => (self.outcome.ios_to_batch_end(), self.outcome.started_at() + time),
         };
         self.looks_in = ios.min(IOS_MAX.saturating_sub(self.outcome.ios())).max(1);
@@ -425,9 +462,13 @@ impl<'a, const READS: bool> Engine<'a, READS> {
 
     pub(crate) fn begin_window(&mut self, at: Ps) {
         self.warm_up = None;
-        self.outcome.start(at);
+        self.outcome.start(at, self.host.slots.iter().map(|s| s.started));
         self.buffer.admitted = 0;
         self.plan_look();
+    }
+
+    fn end_window(&mut self, at: Ps) {
+        self.outcome.end(at, self.host.slots.iter().map(|s| s.started));
     }
 
     /// Whether the goal is reached at the completion at `now`.
@@ -437,7 +478,10 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             Goal::Written { time, admitted } => {
                 now.saturating_sub(self.real_since) >= time && self.buffer.admitted >= admitted
             }
-            Goal::Amount { bytes } | Goal::Extents { bytes } => self.outcome.bytes() >= bytes,
+            Goal::Amount { bytes, limit } => {
+                self.outcome.bytes_asked() >= bytes || limit.is_some_and(|limit| self.is_over(limit, now))
+            }
+            Goal::Extents { bytes } => self.outcome.bytes_asked() >= bytes,
             Goal::Interval { time, .. } => ios >= READS_MIN && self.outcome.elapsed(now) >= time,
         };
         if done || ios >= IOS_MAX {
@@ -452,13 +496,22 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         }
     }
 
+    /// Whether the time of a job is over at `now`, and enough done.
+    fn is_over(&self, limit: Limit, now: Ps) -> bool {
+        let enough =
+            if limit.admitted > 0 { self.buffer.admitted >= limit.admitted } else { self.outcome.ios() >= READS_MIN };
+        enough && self.outcome.elapsed(now) >= limit.time
+    }
+
     fn progress(&self, now: Ps) -> Progress {
         let elapsed = self.outcome.elapsed(now);
         let share = match self.goal {
             Goal::Written { time, admitted } => {
                 (elapsed as f64 / time.max(1) as f64).min(self.buffer.admitted as f64 / admitted.max(1) as f64)
             }
-            Goal::Amount { bytes } | Goal::Extents { bytes } => self.outcome.bytes() as f64 / bytes.max(1) as f64,
+            Goal::Amount { bytes, .. } | Goal::Extents { bytes } => {
+                self.outcome.bytes_asked() as f64 / bytes.max(1) as f64
+            }
             Goal::Interval { .. } => self.outcome.ios() as f64 / READS_MIN as f64,
         };
         let bytes = Bytes(self.outcome.bytes());

@@ -29,7 +29,7 @@ pub(crate) enum What {
     DieDone,
     /// A part is in the controller, its channel is free; the link comes next.
     Ready,
-    /// Data that needed no flash is ready for the link.
+    /// Data that needed no flash is ready for the link: a part, or with no bytes all of a request.
     FromDram,
     /// A request is complete for the host.
     Complete,
@@ -50,6 +50,8 @@ const CHANNEL_BITS: u32 = 14;
 /// more than a program unit.
 const BLOCK_SHIFT: u32 = 9;
 const LENGTH_SHIFT: u32 = WHAT_BITS + ID_BITS + CHANNEL_BITS;
+/// The longest part.
+pub(crate) const PART_MAX: u32 = ((1 << (u64::BITS - LENGTH_SHIFT)) - 1) << BLOCK_SHIFT;
 
 /// By the number in an event; those that are none stand for the last.
 const WHATS: [What; 1 << WHAT_BITS] = {
@@ -81,7 +83,7 @@ impl Event {
         Event(what as u64 | u64::from(id) << WHAT_BITS)
     }
 
-    /// A part of a request: so many bytes of it from a die on `channel`.
+    /// A part of a request: so many bytes of it, at most [`PART_MAX`], from a die on `channel`.
     #[inline]
     pub(crate) fn part(what: What, slot: u32, channel: u32, bytes: u32) -> Self {
         let length = u64::from(bytes >> BLOCK_SHIFT) << LENGTH_SHIFT;

@@ -25,8 +25,8 @@ pub(crate) struct Slot {
     pub(crate) offset: u64,
     pub(crate) length: u32,
     pub(crate) job: u32,
-    /// Time the flash itself took for the largest part.
-    pub(crate) busy: u32,
+    /// Time the flash itself took for the largest part, in nanoseconds: 32 bits of picoseconds are 4 ms.
+    pub(crate) busy_ns: u32,
     /// Parts of a read that have not crossed the link yet.
     pub(crate) parts_left: u16,
     pub(crate) class: Class,
@@ -53,7 +53,7 @@ struct Queue {
     drawn: [Request; DRAWN_AHEAD],
     next_drawn: usize,
     submit_free_at: Ps,
-    /// Requests still to submit; a job with extents ends after them.
+    /// Bytes still to submit; a job with extents ends after them.
     left: u64,
     /// Slots that are used; at first all are about to be.
     in_flight: u32,
@@ -76,7 +76,7 @@ impl Host {
     pub(crate) fn new(profile: &HostProfile, job: &Job) -> Self {
         let left = |i: u32| {
             let bytes = job.extents.get(i as usize).map(|list| list.iter().map(|e| e.length.0).sum::<u64>());
-            bytes.map_or(u64::MAX, |bytes| bytes / job.bs.0)
+            bytes.unwrap_or(u64::MAX)
         };
         let idle = Request { offset: Bytes(0), length: 0, direction: Direction::Read };
         let queues = (0..job.numjobs)
@@ -103,9 +103,9 @@ impl Host {
         }
     }
 
-    /// Puts the next request into a slot that became free at `at`; returns its stamp, when the command
-    /// reaches the drive and whether it waited for its job to submit another, or `None` if the job has no more. `drawn`
-    /// sees requests some time before they come. With `READS` the loop is closed.
+    /// Puts the next request into a slot that became free at `at`; returns when the host begins to submit it,
+    /// when the command reaches the drive and whether it waited for its job to submit another, or `None` if
+    /// the job has no more. `drawn` sees requests some time before they come. With `READS` the loop is closed.
     #[inline(always)]
     pub(crate) fn submit<const READS: bool>(
         &mut self,
@@ -119,7 +119,6 @@ impl Host {
             queue.in_flight -= 1;
             return None;
         }
-        queue.left -= 1;
         if queue.next_drawn == DRAWN_AHEAD {
             queue.next_drawn = 0;
             queue.stream.fill(&mut queue.drawn);
@@ -127,13 +126,14 @@ impl Host {
         }
         let request = queue.drawn[queue.next_drawn];
         queue.next_drawn += 1;
+        queue.left = queue.left.saturating_sub(u64::from(request.length));
         let arrivals = if READS { None } else { queue.arrivals.as_mut() };
         let due = arrivals.map(|arrivals| arrivals.next_arrival().0);
         s.started = queue.submit_free_at.max(at).max(due.unwrap_or(at));
         s.stamp = due.unwrap_or(s.started);
         queue.submit_free_at = s.started + self.submit_time;
         (s.offset, s.length, s.direction) = (request.offset.0, request.length, request.direction);
-        Some((s.stamp, queue.submit_free_at, s.started > at))
+        Some((s.started, queue.submit_free_at, s.started > at))
     }
 
     /// When the slot of an I/O that is complete at `at` can be used again.
@@ -174,7 +174,7 @@ impl Slot {
             offset: 0,
             length: 0,
             job,
-            busy: 0,
+            busy_ns: 0,
             parts_left: 0,
             class: Class::UnmappedRead,
             direction: Direction::Read,

@@ -48,6 +48,11 @@ impl Way {
         }
     }
 
+    /// Whether there is one port, so that what was carried first is there first.
+    fn in_order(&self) -> bool {
+        self.ports.len() == 1
+    }
+
     /// When the last of what was taken on is carried.
     fn free_at(&self) -> Ps {
         self.ports.iter().map(Server::free_at).max().unwrap_or(0)
@@ -96,6 +101,11 @@ impl Link {
             to_host: Way::new(p.ports.value, both, host.shared_read_time.as_ref(), batches),
             slack: PerByte::of(BytesPerSecond(1.0 / (1.0 / slower - 1.0 / link).max(1e-18))),
         }
+    }
+
+    /// Whether reads reach the host in the order in which they reached the link.
+    pub(crate) fn delivers_in_order(&self) -> bool {
+        self.to_host.in_order()
     }
 
     /// Moves `bytes` from the host over the port of queue pair `queue`; returns when the last has

@@ -1,6 +1,6 @@
 //! The modelled drive as a target.
 
-use crate::engine::{self, Counters, Goal, Order, Stop, writes_data};
+use crate::engine::{self, Counters, Goal, Limit, Order, Stop, writes_data};
 use crate::ftl::{Collected, Ftl, Policy, UNMAPPED, Victims};
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
@@ -188,16 +188,19 @@ impl ModelledDrive {
             let bytes = job.extents.iter().flatten().map(|e| e.length.0).sum();
             return Goal::Extents { bytes };
         }
-        if let Some(bytes) = job.amount {
-            return Goal::Amount { bytes: bytes.0 };
-        }
-        if let Some(passes) = job.passes {
-            return Goal::Amount { bytes: job.region.length.0 * u64::from(passes) };
+        let admitted = BUFFERS_MEASURED * self.profile.parameters.write.buffer.value.0;
+        let passes = job.passes.map(|passes| job.region.length.0.saturating_mul(u64::from(passes)));
+        if let Some(bytes) = job.amount.map(|amount| amount.0).or(passes) {
+            // The amount is scaled, and so is the time that it takes.
+            let limit = job.runtime.map(|runtime| Limit {
+                time: ps(runtime) / self.geometry.factor,
+                admitted: if writes_data(job) { admitted } else { 0 },
+            });
+            return Goal::Amount { bytes, limit };
         }
         let runtime: Ps = ps(job.runtime.unwrap_or(Nanos::secs(1)));
         if writes_data(job) {
-            let buffer = self.profile.parameters.write.buffer.value.0;
-            Goal::Written { time: runtime / self.geometry.factor, admitted: BUFFERS_MEASURED * buffer }
+            Goal::Written { time: runtime / self.geometry.factor, admitted }
         } else {
             Goal::Interval { share: job.interval_goal.unwrap_or(INTERVAL_SHARE), time: runtime }
         }
@@ -314,7 +317,7 @@ impl Target for ModelledDrive {
         let written_before = self.counters.host_written;
         let fill = self.is_fill(&scaled);
         let goal = if fill {
-            Goal::Amount { bytes: BUFFERS_OF_A_FILL * self.profile.parameters.write.buffer.value.0 }
+            Goal::Amount { bytes: BUFFERS_OF_A_FILL * self.profile.parameters.write.buffer.value.0, limit: None }
         } else {
             self.goal(&scaled)
         };

@@ -17,6 +17,7 @@ const IDLE_MAX: u64 = 4 * STREAMS_MAX as u64;
 /// Serves sequential reads.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadAhead {
+    follows: bool,
     detector: Streams,
     /// Where the streams that are read ahead of go on, and when they were read last.
     ahead: Vec<(u64, u64)>,
@@ -49,6 +50,7 @@ impl ReadAhead {
     pub(crate) fn new(p: &ReadAheadModel, random: bool) -> Self {
         let follows = !random && p.streams.value > 0;
         ReadAhead {
+            follows,
             detector: Streams::new(if follows { STREAMS_MAX } else { 0 }),
             ahead: Vec::new(),
             ahead_max: p.streams.value as usize,
@@ -62,6 +64,11 @@ impl ReadAhead {
             rate: PerByte::of(p.rate.value),
             server: Server::default(),
         }
+    }
+
+    /// Whether it follows any streams, so that some reads may come out of DRAM.
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
     }
 
     /// A read of `bytes` at `offset`, decoded at `at`.

@@ -1,13 +1,14 @@
 //! Reads: from DRAM where the read-ahead has them, from dies and channels else, over the link.
 
 use crate::engine::Engine;
-use crate::event::{Event, Lane, What};
+use crate::event::{Event, Lane, PART_MAX, What};
 use crate::ftl::UNMAPPED;
 use crate::host::Class;
 use crate::link::Joined;
 use crate::nand::Nand;
 use crate::read_ahead::Served;
-use crate::time::Ps;
+use crate::time::{Ps, nanos, ps};
+use flashlab_units::Nanos;
 
 impl<const READS: bool> Engine<'_, READS> {
     /// A read was decoded.
@@ -38,7 +39,7 @@ impl<const READS: bool> Engine<'_, READS> {
         }
         let in_unit = offset as u32 & (self.geometry.unit_bytes as u32 - 1);
         let (done, busy, part) = read_die(&mut self.nand, slot, at, ppn, (in_unit, length));
-        (s.parts_left, s.class, s.busy) = (1, Class::MappedRead, busy as u32);
+        (s.parts_left, s.class, s.busy_ns) = (1, Class::MappedRead, busy_ns(busy));
         self.events.add(done, part);
     }
 
@@ -48,7 +49,7 @@ impl<const READS: bool> Engine<'_, READS> {
         let s = &self.host.slots[slot as usize];
         let (offset, end) = (s.offset, s.offset + u64::from(s.length));
         let unit = self.geometry.unit_bytes;
-        let (mut lpn, mut parts, mut busiest) = (first, 0, 0);
+        let (mut lpn, mut parts, mut busiest, mut zeros) = (first, 0, 0, s.length);
         while lpn <= last {
             let (start, ppn) = (lpn, self.mapping.lookup(lpn));
             lpn += 1;
@@ -67,20 +68,32 @@ impl<const READS: bool> Engine<'_, READS> {
             let (done, busy, part) = read_die(&mut self.nand, slot, at, ppn, in_units);
             self.events.add(done, part);
             busiest = busiest.max(busy);
+            zeros -= bytes as u32;
             parts += 1;
         }
         if parts == 0 {
             self.serve_from_dram(slot, Class::UnmappedRead, at);
         } else {
             let s = &mut self.host.slots[slot as usize];
-            (s.parts_left, s.class, s.busy) = (parts, Class::MappedRead, busiest as u32);
+            (s.parts_left, s.class, s.busy_ns) = (parts, Class::MappedRead, busy_ns(busiest));
+            self.zeros(slot, at, zeros);
+        }
+    }
+
+    /// What of a read of mapped units is not mapped: as many zeros, from the controller at once.
+    fn zeros(&mut self, slot: u32, at: Ps, mut bytes: u32) {
+        while bytes > 0 {
+            let part = bytes.min(PART_MAX);
+            self.host.slots[slot as usize].parts_left += 1;
+            self.events.add_in_order(Lane::Link, at, Event::part(What::FromDram, slot, 0, part));
+            bytes -= part;
         }
     }
 
     #[inline(never)]
     fn serve_from_dram(&mut self, slot: u32, class: Class, ready: Ps) {
         let s = &mut self.host.slots[slot as usize];
-        (s.parts_left, s.class, s.flash_done, s.busy) = (1, class, s.decoded, 0);
+        (s.parts_left, s.class, s.flash_done, s.busy_ns) = (1, class, s.decoded, 0);
         self.events.add_in_order(Lane::Link, ready, Event::of(What::FromDram, slot));
     }
 
@@ -108,10 +121,11 @@ impl<const READS: bool> Engine<'_, READS> {
         self.deliver(event.id(), event.bytes(), at)
     }
 
-    /// The data of a whole request is in the controller.
+    /// The data of a whole request, or zeros that are a part of it, are in the controller.
     #[inline(always)]
-    pub(crate) fn dram_ready(&mut self, slot: u32, at: Ps) -> Option<Ps> {
-        let bytes = self.host.slots[slot as usize].length;
+    pub(crate) fn dram_ready(&mut self, event: Event, at: Ps) -> Option<Ps> {
+        let (slot, part) = (event.id(), event.bytes());
+        let bytes = if part > 0 { part } else { self.host.slots[slot as usize].length };
         self.deliver(slot, bytes, at)
     }
 
@@ -161,26 +175,29 @@ impl<const READS: bool> Engine<'_, READS> {
     fn delivered(&mut self, slot: u32, at: Ps, at_host: Ps) -> Option<Ps> {
         let s = self.host.slots[slot as usize];
         let mut completed = at_host + self.host.jobs_delay;
-        // Where nothing but reads runs, completions come in the order of the link and need no event.
-        let mut known = READS;
         if matches!(s.class, Class::MappedRead | Class::LostReadAhead) {
             completed += self.controller.read_overhead;
             if let Some(holdoff) = &self.holdoff {
                 completed += holdoff.hold(s.job, self.host.in_flight(s.job) - 1, s.length);
-                known = false;
             }
         }
         self.outcome.went(s.class, || {
             let in_flash = s.flash_done - s.decoded;
-            let busy = u64::from(s.busy).min(in_flash);
+            let busy = ps(Nanos(s.busy_ns.into())).min(in_flash);
             [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at]
         });
-        if known {
+        if READS && self.in_order {
             return Some(completed);
         }
         self.events.add_in_order(Lane::Complete, completed, Event::of(What::Complete, slot));
         None
     }
+}
+
+/// Time of the flash as a slot keeps it.
+#[inline(always)]
+fn busy_ns(busy: Ps) -> u32 {
+    nanos(busy).0.try_into().unwrap_or(u32::MAX)
 }
 
 /// Starts a die on so many bytes of unit `ppn`, from one of its bytes on. Returns when it is done, how long

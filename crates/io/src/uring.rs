@@ -1,7 +1,8 @@
 //! The io_uring engine: one ring, at most iodepth outstanding I/Os.
 //!
 //! Each turn of the loop is one `io_uring_enter` that submits what there is and waits for at least
-//! one completion, then reaps all of them. Time is stamped once before the enter, for all I/Os it
+//! one completion, then reaps all of them. Where a turn brings back many, those that follow them are
+//! submitted in parts, so that the device is at work before the last one is made. Time is stamped once before the enter, for all I/Os it
 //! submits, and once after it, for all it brought back; latency is the difference. In the loop there
 //! is no allocation, lock or other system call. It is compiled once for each set of features
 //! ([`Kind`]s, open or closed, registered or not) rather than branching on them per I/O; only the set
@@ -34,6 +35,9 @@ const WRITES: Kind = 1;
 const NOP: Kind = 2;
 /// Anything.
 const ANY: Kind = 3;
+
+/// More than these are not gathered before the device gets them, while it may have nothing to do.
+const BATCH_MAX: usize = 16;
 
 /// One of the outstanding I/Os.
 #[derive(Debug, Clone, Copy)]
@@ -181,6 +185,13 @@ impl Uring {
                     flight.free.push(index);
                 } else {
                     flight.refill(duty, index, &mut sq);
+                    if flight.fresh.len() == BATCH_MAX {
+                        flight.depart(duty);
+                        sq.sync();
+                        // What it could not take yet goes with the next enter.
+                        let _ = submitter.submit();
+                        sq.sync();
+                    }
                 }
             }
             // Gives the entries back before the next enter, which would take them for new ones.

@@ -198,6 +198,13 @@ impl Ftl {
         self.map.get(lpn)
     }
 
+    /// Whether every logical unit from `first` up to `end` is mapped. Looks at each of them only if not all
+    /// of the drive is.
+    pub fn all_mapped(&self, first: u32, end: u32) -> bool {
+        let mapped: u64 = (0..self.superblocks.count()).map(|s| u64::from(self.superblocks.valid(s))).sum();
+        mapped == u64::from(self.layout.user_units) || (first..end).all(|lpn| self.lookup(lpn) != UNMAPPED)
+    }
+
     /// Brings the map entries of a batch into the cache at once, where looking them up one by one, with
     /// work in between, would wait for memory each time. Returns their wrapping sum; a caller must use
     /// it, or the compiler leaves the reads out.

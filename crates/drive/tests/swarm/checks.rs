@@ -1,6 +1,5 @@
 //! What must hold for the result of any job on any drive.
 
-use crate::known;
 use flashlab_drive::ModelledDrive;
 use flashlab_samples::{ClassTimes, DirectionResult, Ended, JobResult};
 use flashlab_spec::{Arrival, DriveProfile, HostProfile, Job, Rw, SizeRule};
@@ -95,14 +94,9 @@ impl Ran<'_> {
     fn smallest(&self, direction: Direction) -> u64 {
         let rule = self.job.pattern.sizes.as_ref().map(|sizes| sizes.of(direction));
         let cut = !self.job.rw.is_random();
-        let job = self.drive.scaled_job(self.job);
-        let inside = self.unit().is_multiple_of(job.bs.0)
-            && job.region.offset.0.is_multiple_of(job.bs.0)
-            && job.pattern.align.is_none();
         match rule {
-            // The last request of a part may be shorter; and of a read of several units only what is mapped
-            // crosses the link.
-            _ if cut || (direction == Direction::Read && !inside) => 512,
+            // The last request of a part may be shorter.
+            _ if cut => 512,
             None => self.job.bs.0,
             Some(SizeRule::Fixed(bs)) => bs.0,
             Some(SizeRule::Range { min, .. }) => min.0,
@@ -125,11 +119,9 @@ impl Ran<'_> {
             })?;
         }
         let in_flight = r.in_flight_mean.unwrap_or(0.0);
-        ensure(
-            known::in_flight_is_wrong(self.job, self.host)
-                || (-1e-9..=self.outstanding() as f64 + 1e-9).contains(&in_flight),
-            || format!("{in_flight} in flight of {}", self.outstanding()),
-        )?;
+        ensure((-1e-9..=self.outstanding() as f64 + 1e-9).contains(&in_flight), || {
+            format!("{in_flight} in flight of {}", self.outstanding())
+        })?;
         let service = self.profile().parameters.controller.command_time.value;
         // Commands are taken one after another; those decoded before the window began are few.
         let most = r.elapsed.0 / service.0.max(1) + self.outstanding() + 1;
@@ -145,11 +137,11 @@ impl Ran<'_> {
         let moved = r.bytes().0 + r.trim.bytes.0;
         if !job.extents.is_empty() {
             let bytes: u64 = job.extents.iter().flatten().map(|e| e.length.0).sum();
-            return ensure(moved == bytes || job.pattern.sizes.is_some(), || format!("moved {moved} of {bytes} bytes"));
+            return ensure(moved == bytes, || format!("moved {moved} of {bytes} bytes"));
         }
         let passes = job.passes.map(|passes| job.region.length.0 * u64::from(passes));
         if let Some(bytes) = job.amount.map(|a| a.0).or(passes) {
-            let timed = job.runtime.is_some();
+            let timed = job.runtime.is_some_and(|time| r.elapsed + ROUNDING >= Nanos(time.0 / r.scale));
             return ensure(moved >= bytes || timed, || format!("moved {moved} of {bytes} bytes")).and_then(|()| {
                 ensure(moved < bytes + job.bs.0.max(self.unit()), || format!("moved {moved}, not {bytes}"))
             });
@@ -196,7 +188,7 @@ impl Ran<'_> {
     fn little(&self) -> Checked {
         let r = self.result;
         let (Some(rate), Some(in_flight)) = (r.iops(), r.in_flight_mean) else { return Ok(()) };
-        if r.ios() < IOS_FOR_LITTLE || self.bulk() || known::in_flight_is_wrong(self.job, self.host) {
+        if r.ios() < IOS_FOR_LITTLE || self.bulk() {
             return Ok(());
         }
         let all = [&r.read, &r.write, &r.trim].map(|d| {
@@ -218,12 +210,7 @@ impl Ran<'_> {
     /// The stages of the requests that were followed add up to the latency of all, within their scatter.
     fn stages(&self) -> Checked {
         let r = self.result;
-        // In order, one in so many can fall on the same block each time.
-        if self.bulk()
-            || known::stages_overflow(self.job)
-            || !self.job.rw.is_random()
-            || r.ios() < 100 * self.outstanding()
-        {
+        if self.bulk() || r.ios() < 100 * self.outstanding() {
             return Ok(());
         }
         for (direction, did) in [(Direction::Read, &r.read), (Direction::Write, &r.write), (Direction::Trim, &r.trim)] {
@@ -254,7 +241,7 @@ fn sum(class: &ClassTimes) -> f64 {
 
 fn direction_of(class: &str) -> Direction {
     match class {
-        "mapped read" | "read-ahead hit" | "deallocated read" => Direction::Read,
+        "mapped read" | "read-ahead hit" | "read whose window was lost" | "deallocated read" => Direction::Read,
         "write" | "write below the indirection unit" => Direction::Write,
         "trim" => Direction::Trim,
         _ => panic!("the swarm doesn't know requests of class {class}"),

@@ -9,7 +9,6 @@
 mod checks;
 mod draw;
 mod jobs;
-mod known;
 mod oracle;
 
 use checks::Ran;
@@ -24,8 +23,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// In every run of the tests.
 const SMOKE_SEEDS: u64 = 40;
-/// The observer looks every 65,536 events: no drawn job needs more than 60 million.
-const LOOKS_MAX: u64 = 1_000;
+/// The observer looks every 65,536 events: a job that comes to the bound on its I/Os, 2^24, may have had a
+/// dozen for each.
+const LOOKS_MAX: u64 = 3_072;
 
 /// Stops a job where it is told to, and one that does not end.
 #[derive(Default)]
@@ -53,8 +53,6 @@ struct Story {
     results: Vec<JobResult>,
     /// Jobs that the drive at its size can't run although the real one could.
     refused: u64,
-    /// Jobs that meet a known fault.
-    left_out: u64,
 }
 
 /// Runs all that is drawn from `seed`.
@@ -75,7 +73,6 @@ fn live(seed: u64, tell: bool) -> Result<Story, String> {
                 oracle.purged();
             }
             Step::Impossible(job) => refuses(&mut drive, &job).map_err(|e| format!("step {n}: {e}"))?,
-            Step::Job { job, .. } if known::stops(&job).is_some() => story.left_out += 1,
             Step::Job { job, stop_at_look } => {
                 if tell {
                     println!("step {n}: {}", checks::describe(&job));
