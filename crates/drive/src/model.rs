@@ -22,7 +22,7 @@ const BUFFERS_MEASURED: u64 = 3;
 const BUFFERS_OF_A_FILL: u64 = 8;
 
 /// Spares of random writes after which write amplification no longer moves.
-const AGING_SPARES: u64 = 6;
+const AGING_SPARES: u64 = 4;
 
 /// What the model does beyond reads and writes of one size in a closed loop.
 const SUPPORTED: [Feature; 8] = [
