@@ -139,7 +139,7 @@ fn prepared() -> Place {
     place.write("twin.toml", profile);
     let other = profile.replacen("id = \"r6060-122\"", "id = \"other\"", 1);
     place.write("key-profile.toml", other.replacen("\nuser = ", "\nusr = ", 1));
-    place.write("spare.toml", other.replacen("122.88TB", "136TB", 1).replacen("\"122.88TB\"", "\"136TB\"", 1));
+    place.write("spare.toml", other.replacen("122.88TB", "139TB", 1).replacen("\"122.88TB\"", "\"139TB\"", 1));
     for (name, size) in [("small.img", 1 << 20), ("foreign.img", 64 << 20), ("twice.img", 64 << 20)] {
         place.write(name, "").to_str().expect("a Unicode path");
         fs::File::options().write(true).open(place.path(name)).and_then(|f| f.set_len(size)).expect("a file");
