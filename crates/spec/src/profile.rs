@@ -261,7 +261,7 @@ pub struct ModelParameters {
     /// Command service.
     pub controller: ControllerModel,
     /// What one queue pair costs besides; absent means nothing.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_pair: Option<QueuePairModel>,
     /// Write buffer and flush.
     pub write: WriteModel,
@@ -274,7 +274,7 @@ pub struct ModelParameters {
     /// Dies and channels.
     pub nand: NandModel,
     /// Flash written with one bit a cell first; absent means none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pslc: Option<PslcModel>,
 }
 
@@ -348,7 +348,7 @@ pub struct QueuePairModel {
     /// Longest hold besides that by size.
     pub holdoff_time: Sourced<Nanos>,
     /// Size by which the longest hold grows a second; absent means that it does not.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdoff_rate: Option<Sourced<BytesPerSecond>>,
     /// Other commands in flight at which half of the longest hold is reached.
     pub holdoff_half: Sourced<f64>,
