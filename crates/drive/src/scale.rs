@@ -15,6 +15,9 @@ pub const MAPPED_UNITS_MAX: u64 = 1 << 25;
 /// A superblock of fewer units biases write amplification (by −0.2 % at 2,048, −1.5 % at 256).
 const SUPERBLOCK_UNITS_MIN: u64 = 2_048;
 
+/// Fills are made of transfers of at most this.
+const TRANSFER_BYTES: u64 = 1 << 20;
+
 /// The sizes of the scaled drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -54,7 +57,10 @@ impl Geometry {
         let superblock_units = ((per_block / f64::from(round)).round() as u32).max(1) * round;
         // The spare share is kept exact, and the scale is that of what came out.
         let total = f64::from(superblock_units) * f64::from(superblocks);
-        let user_units = (total * (1.0 - profile.spare_share())).floor() as u32;
+        let exact = (total * (1.0 - profile.spare_share())).floor() as u32;
+        // Whole transfers of up to 1 MiB, so that a fill leaves no rest unmapped.
+        let transfer = (TRANSFER_BYTES / unit) as u32;
+        let user_units = if exact > transfer { exact / transfer * transfer } else { exact };
         let factor = (full_units as f64 / f64::from(user_units)).round().max(1.0) as u64;
         Geometry {
             factor,

@@ -297,7 +297,7 @@ fn figures_are_the_same_to_the_bit_everywhere() {
     let there = std::thread::spawn(figures);
     let here = figures();
     assert_eq!(here, there.join().expect("it ends"), "on another thread");
-    assert_eq!(here, "3d7740e1947c784b5b6ffefff9c83511b7ca9110c1ddf99300f22ca7e365cd96", "the digest of the figures");
+    assert_eq!(here, "9415e13fbabc4aec7b20ba2c33deb661ec5715e9479794ab3b6cd41f5b270656", "the digest of the figures");
 }
 
 /// Everything that was counted and timed, as text that holds each number exactly.
