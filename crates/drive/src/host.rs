@@ -1,6 +1,6 @@
 //! The host: jobs that keep `iodepth` I/Os outstanding each, or send them at times of their own.
 
-use crate::time::{PerByte, Ps, ps};
+use crate::time::{PerByte, Ps, doublings, ps};
 use flashlab_spec::{HostProfile, Job};
 use flashlab_units::Bytes;
 use flashlab_workload::{ArrivalStream, Direction, Request, RequestStream};
@@ -99,7 +99,10 @@ impl Host {
             slots,
             submit_time: ps(profile.submit_time.value).max(made),
             resubmit_gap: ps(profile.resubmit_gap.value),
-            jobs_delay: profile.jobs_delay.as_ref().map_or(0, |delay| doublings(job.numjobs, ps(delay.value))),
+            jobs_delay: profile
+                .jobs_delay
+                .as_ref()
+                .map_or(0, |delay| (ps(delay.value) as f64 * doublings(job.numjobs, 1)).round() as Ps),
         }
     }
 
@@ -179,20 +182,5 @@ impl Slot {
             class: Class::UnmappedRead,
             direction: Direction::Read,
         }
-    }
-}
-
-/// `each` times the number of doublings from 1 to `jobs`, in between by a straight line.
-fn doublings(jobs: u32, each: Ps) -> Ps {
-    let whole = jobs.ilog2();
-    let rest = u64::from(jobs - (1 << whole));
-    each * u64::from(whole) + ((each * rest) >> whole)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn doublings_of_powers_are_whole() {
-        assert_eq!([1, 2, 3, 4, 16].map(|jobs| super::doublings(jobs, 1_000)), [0, 1_000, 1_500, 2_000, 4_000]);
     }
 }

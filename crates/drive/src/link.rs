@@ -3,7 +3,7 @@
 //! A host's path may have a second hop (storage link, then GPU). Read data takes one hop after the
 //! other; write data flows through both at once, so that the slower one sets the pace.
 
-use crate::time::{PerByte, Ps, Server, ps};
+use crate::time::{PerByte, Ps, Server, doublings, ps};
 use flashlab_spec::{HostProfile, LinkModel, Sourced};
 use flashlab_units::{BytesPerSecond, Nanos};
 
@@ -93,7 +93,8 @@ impl Link {
     pub(crate) fn new(p: &LinkModel, host: &HostProfile, jobs: u32) -> Self {
         let link = p.port_rate().0;
         let both = host.hop_read_rate.as_ref().map_or(link, |hop| 1.0 / (1.0 / link + 1.0 / hop.value.0));
-        let slowdown = host.hop_write_slowdown.as_ref().map_or(1.0, |s| 1.0 + s.value * doublings_beyond(jobs));
+        let slowdown =
+            host.hop_write_slowdown.as_ref().map_or(1.0, |s| 1.0 + s.value * doublings(jobs, JOBS_AT_FULL_SPEED));
         let slower = host.hop_write_rate.as_ref().map_or(link, |hop| (hop.value.0 / slowdown).min(link));
         let batches = host.hop_batches.as_ref().is_some_and(|batches| batches.value);
         Link {
@@ -151,10 +152,3 @@ impl Link {
 
 /// Jobs up to which a host's write path keeps its speed, see [`HostProfile::hop_write_slowdown`].
 const JOBS_AT_FULL_SPEED: u32 = 8;
-
-/// Doublings of jobs beyond eight, in between by a straight line.
-fn doublings_beyond(jobs: u32) -> f64 {
-    let times = f64::from(jobs.max(JOBS_AT_FULL_SPEED)) / f64::from(JOBS_AT_FULL_SPEED);
-    let whole = (times as u32).ilog2();
-    f64::from(whole) + times / f64::from(1u32 << whole) - 1.0
-}

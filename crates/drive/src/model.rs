@@ -257,10 +257,8 @@ impl ModelledDrive {
         let share = if below { m.sub_unit_free_share.value } else { m.initial_free_share.value };
         if share < 1.0 {
             self.write_at_random(seed);
-            let (layout, policy) = (self.mapping.layout(), self.mapping.policy());
-            let held = layout.held_units(policy);
-            let spare = layout.physical_units() - held - u64::from(layout.user_units);
-            self.mapping.collect_until_erased(held + (spare as f64 * share) as u64);
+            let erased = self.mapping.layout().erased_units(self.mapping.policy(), share);
+            self.mapping.collect_until_erased(erased);
         }
         self.aging_units += written(&self.mapping) - before;
     }
@@ -360,7 +358,10 @@ impl Target for ModelledDrive {
         };
         if fill && stop != Stop::Observer {
             self.finish_fill(&scaled, self.counters.host_written - written_before, &mut result);
-            self.age(job.bs, job.seed);
+            // A part of the drive, written in order, says nothing of what lies in the rest.
+            if job.amount.is_some_and(|amount| amount >= self.identity.capacity) {
+                self.age(job.bs, job.seed);
+            }
         }
         result.health = Some(self.health_now().since(&before));
         Ok(result)

@@ -38,7 +38,7 @@ impl PerByte {
 /// Division of 32-bit numbers by one that is known beforehand: the number and one more is multiplied by
 /// the inverse, rounded down, in 0.64 fixed point. That is exact for all of them: the product falls short
 /// of `(n + 1) / by` by less than `1 / by`, and is less than it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Divisor {
     by: u32,
     inverse: u64,
@@ -55,12 +55,25 @@ impl Divisor {
         self.by
     }
 
+    /// The quotient of `n`.
+    #[inline]
+    pub(crate) fn quotient(self, n: u32) -> u32 {
+        ((u128::from(self.inverse) * u128::from(u64::from(n) + 1)) >> 64) as u32
+    }
+
     /// The quotient and the remainder of `n`.
     #[inline]
     pub(crate) fn divide(self, n: u32) -> (u32, u32) {
-        let quotient = ((u128::from(self.inverse) * u128::from(u64::from(n) + 1)) >> 64) as u32;
+        let quotient = self.quotient(n);
         (quotient, n - quotient * self.by)
     }
+}
+
+/// How often `jobs` doubles `base`, in between by a straight line; 0 up to `base`.
+pub(crate) fn doublings(jobs: u32, base: u32) -> f64 {
+    let times = f64::from(jobs.max(base)) / f64::from(base);
+    let whole = (times as u32).ilog2();
+    f64::from(whole) + times / f64::from(1u32 << whole) - 1.0
 }
 
 /// Something that serves one request after another in the order of the calls.
@@ -103,6 +116,12 @@ mod tests {
                 assert_eq!(d.divide(n), (n / by, n % by), "{n} by {by}");
             }
         }
+    }
+
+    #[test]
+    fn doublings_of_powers_are_whole() {
+        assert_eq!([1, 2, 3, 4, 16].map(|jobs| doublings(jobs, 1)), [0.0, 1.0, 1.5, 2.0, 4.0]);
+        assert_eq!([1, 8, 12, 128].map(|jobs| doublings(jobs, 8)), [0.0, 0.0, 0.5, 4.0]);
     }
 
     #[test]

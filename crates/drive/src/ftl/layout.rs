@@ -166,10 +166,11 @@ impl Layout {
         halves * u64::from(self.superblock_units) / 2
     }
 
-    /// Erased units below which collection begins.
-    pub(super) fn soft_level(&self, policy: &Policy) -> u64 {
-        let spare = self.physical_units() - self.held_units(policy) - u64::from(self.user_units);
-        self.held_units(policy) + (spare as f64 * policy.collect_from_share) as u64
+    /// Erased units when `share` of the spare that is not held is erased.
+    pub fn erased_units(&self, policy: &Policy, share: f64) -> u64 {
+        let held = self.held_units(policy);
+        let spare = self.physical_units() - held - u64::from(self.user_units);
+        held + (spare as f64 * share) as u64
     }
 
     /// Spare that lowers write amplification, as a share of the units that hold it: what is left

@@ -52,6 +52,7 @@ pub use collect::Collected;
 pub use fill::Filled;
 pub use layout::{Layout, LayoutError, PHYSICAL_UNITS_MAX, Policy, Victims};
 
+use crate::time::Divisor;
 use bits::Bits;
 use collect::Victim;
 use superblocks::Superblocks;
@@ -59,23 +60,6 @@ use table::Table;
 
 /// No physical unit.
 pub const UNMAPPED: u32 = u32::MAX;
-
-/// Division by one number, by multiplication: `n / d = floor(n * ceil(2^64 / d) / 2^64)` for all 32-bit
-/// `n` and `d >= 2` (Lemire, Kaser and Kurz, 2019).
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Divider(u64);
-
-impl Divider {
-    fn new(divisor: u32) -> Self {
-        assert!(divisor >= 2, "the reciprocal of 1 does not fit");
-        Divider(u64::MAX / u64::from(divisor) + 1)
-    }
-
-    #[inline]
-    fn quotient(self, number: u32) -> u32 {
-        ((u128::from(self.0) * u128::from(number)) >> 64) as u32
-    }
-}
 
 /// Where the next unit of each stream goes: the host streams, then the streams of collected data. Two
 /// tables, not one of pairs, for the reason given at [`Victim`].
@@ -118,7 +102,7 @@ pub struct Wear {
 pub struct Ftl {
     layout: Layout,
     policy: Policy,
-    superblock_of: Divider,
+    superblock_of: Divisor,
     /// Physical unit of each logical one, or [`UNMAPPED`].
     map: Table,
     /// Logical unit of each physical one; meaningful where `live` has a bit.
@@ -160,7 +144,7 @@ impl Ftl {
         Ok(Ftl {
             layout,
             policy,
-            superblock_of: Divider::new(layout.superblock_units),
+            superblock_of: Divisor::new(layout.superblock_units),
             map: Table::new(layout.user_units as usize, UNMAPPED),
             reverse: Table::new(physical, UNMAPPED),
             live: Bits::new(physical as u32),
@@ -169,7 +153,7 @@ impl Ftl {
             victim: None,
             erased: layout.physical_units(),
             level: layout.held_units(&policy),
-            soft_level: layout.soft_level(&policy),
+            soft_level: layout.erased_units(&policy, policy.collect_from_share),
             worth_valid: worth_valid(&layout, &policy),
             owed: 0,
             eager_valid: (eager > 0.0)

@@ -3,7 +3,6 @@
 use super::*;
 use flashlab_workload::named_seed;
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
 
 const STREAMS_MAX: u32 = 3;
 
@@ -295,20 +294,4 @@ fn purging_keeps_wear_alone() {
     assert_eq!((wear.erases_min, wear.erases_max), (0, 1));
     assert!((wear.erases_mean - 0.88).abs() < 1e-9, "88 of 100 superblocks were written: {wear:?}");
     drive.check().expect("consistent");
-}
-
-#[test]
-fn division_by_reciprocal_is_division() {
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let numbers = any::<u32>();
-    for divisor in [2, 3, 7, 64, 1000, 4096, 16_384, (1 << 31) - 1, 1 << 31, u32::MAX] {
-        let divider = Divider::new(divisor);
-        for _ in 0..200 {
-            let n = numbers.new_tree(&mut runner).expect("a number").current();
-            let multiple = n / divisor * divisor;
-            for n in [n, multiple, multiple.saturating_sub(1), u32::MAX] {
-                assert_eq!(divider.quotient(n), n / divisor, "{n} / {divisor}");
-            }
-        }
-    }
 }
