@@ -17,7 +17,7 @@ pub enum Source {
     Published,
     /// Follows from published figures by an argument, which the note gives.
     Inferred,
-    /// Fitted to results; the note gives the interval.
+    /// Fitted to results; the note gives the interval, or says that there is none.
     Fitted,
     /// Plausible for the class of drive, not supported by a figure of this drive.
     Assumed,
