@@ -247,16 +247,18 @@ impl ModelledDrive {
     /// Leaves as much of the spare free as the profile says that a fill of such transfers does. Dead
     /// superblocks are erased; if less than all of the spare is to be free, random writes of whole units
     /// bring the drive to its steady state, and collection without a load frees that much again.
-    fn age(&mut self, bs: Bytes, seed: u64) {
+    /// A part of the drive that was filled says nothing of what lies in the rest: no random writes then.
+    fn age(&mut self, fill: &Job) {
         let written = |mapping: &Ftl| mapping.host_units() + mapping.moved_units();
         let before = written(&self.mapping);
         self.mapping.erase_dead();
         self.mapping.collect_early();
         let m = &self.profile.parameters.mapping;
-        let below = bs < m.indirection_unit.value;
+        let below = fill.bs < m.indirection_unit.value;
         let share = if below { m.sub_unit_free_share.value } else { m.initial_free_share.value };
-        if share < 1.0 {
-            self.write_at_random(seed);
+        let whole = fill.amount.is_some_and(|amount| amount >= self.identity.capacity);
+        if share < 1.0 && whole {
+            self.write_at_random(fill.seed);
             let erased = self.mapping.layout().erased_units(self.mapping.policy(), share);
             self.mapping.collect_until_erased(erased);
         }
@@ -358,10 +360,7 @@ impl Target for ModelledDrive {
         };
         if fill && stop != Stop::Observer {
             self.finish_fill(&scaled, self.counters.host_written - written_before, &mut result);
-            // A part of the drive, written in order, says nothing of what lies in the rest.
-            if job.amount.is_some_and(|amount| amount >= self.identity.capacity) {
-                self.age(job.bs, job.seed);
-            }
+            self.age(job);
         }
         result.health = Some(self.health_now().since(&before));
         Ok(result)

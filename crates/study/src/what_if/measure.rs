@@ -139,7 +139,7 @@ fn bytes_for(profile: &DriveProfile, job: &Job, volume: Bytes) -> Bytes {
     let share = (job.bs.0 as f64 / iu as f64).min(1.0);
     let written = if job.rw.is_mixed() { f64::from(100 - job.rwmixread.min(95)) / 100.0 } else { 1.0 };
     let bytes = (volume.0 as f64 * share / written) as u64;
-    // No more than the region twice over: a small region overwrites itself long before that.
+    // A small region overwrites itself long before the spare is used up: no more than two of it a spare.
     let bytes = bytes.min(job.region.length.0.saturating_mul(2 * LEAD_IN_SPARES));
     Bytes((bytes / job.bs.0).max(1) * job.bs.0)
 }

@@ -186,8 +186,9 @@ struct Task<'a> {
 pub fn what_if(question: &Question<'_>, watch: &Watch<'_>) -> Result<WhatIf, StudyError> {
     let (mut tasks, mut left_out) = (Vec::new(), Vec::new());
     for (drive, profile) in question.drives.iter().enumerate() {
+        let block = logical_block(profile, question.hosts);
         for variant in Variant::all() {
-            match prepare(question, drive, profile, variant)? {
+            match prepare(question, drive, (profile, block), variant)? {
                 Ok(task) => tasks.push(task),
                 Err(why) => left_out.push((drive, variant, why)),
             }
@@ -228,11 +229,16 @@ pub fn what_if(question: &Question<'_>, watch: &Watch<'_>) -> Result<WhatIf, Stu
     })
 }
 
+/// The block that a drive's addresses are multiples of, asked of a model at its coarsest scale.
+fn logical_block(profile: &DriveProfile, hosts: &Hosts) -> Bytes {
+    ModelledDrive::for_points(profile.clone(), hosts.clone(), None, None).identity().logical_block
+}
+
 /// The task of a variant, or why it is left out. What the drive refuses of the load as asked is an error.
 fn prepare<'a>(
     question: &'a Question<'a>,
     drive: usize,
-    profile: &DriveProfile,
+    (profile, logical_block): (&DriveProfile, Bytes),
     variant: Variant,
 ) -> Result<Result<Task<'a>, String>, StudyError> {
     let capacity = profile.parameters.capacity.user.value;
@@ -244,15 +250,14 @@ fn prepare<'a>(
         job.region.length.0 = job.region.length.0.min(left);
     }
     let ended = |job: &Job| Job { amount: Some(job.bs), ..job.clone() };
-    let model = ModelledDrive::new(profile.clone(), question.hosts.clone(), None);
     if variant == Variant::Base {
-        ended(&job).validate(model.identity().logical_block, capacity)?;
+        ended(&job).validate(logical_block, capacity)?;
     }
     let (profile, job, what) = match variant.apply(profile, job) {
         Ok(applied) => applied,
         Err(why) => return Ok(Err(why)),
     };
-    if let Err(why) = ended(&job).validate(model.identity().logical_block, used) {
+    if let Err(why) = ended(&job).validate(logical_block, used) {
         return Ok(Err(why.to_string()));
     }
     Ok(Ok(Task { drive, variant, what, profile, job, used, question }))
