@@ -433,6 +433,16 @@ fn impossible_jobs_and_profiles_are_refused() {
         .expect_err("zero tR")
         .to_string();
     assert!(zero.contains("nand.read_time"), "{zero}");
+    for (from, to, key) in [
+        ("\"138.6MB/s\"", "\"138B/s\"", "queue_pair.holdoff_rate"),
+        ("\"3600ns\"", "\"36s\"", "read_ahead.miss_time"),
+        ("\"12300ns\"", "\"12300s\"", "controller.read_overhead"),
+    ] {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{key} is there");
+        let refused = DriveProfile::parse(&changed, "p.toml").expect_err(key).to_string();
+        assert!(refused.contains(key), "{refused}");
+    }
 }
 
 /// The rest of a drive of which a part was filled with small transfers is as it was: unmapped.

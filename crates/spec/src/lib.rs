@@ -11,6 +11,7 @@ mod host;
 mod job;
 mod pattern;
 mod profile;
+mod profile_check;
 mod replay;
 mod sizes;
 mod suite;
