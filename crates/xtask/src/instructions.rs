@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let written = counts(&[("fill", 20.5), ("read", 301.2)]);
-        assert_eq!(toml::from_str::<Counts>(&text(&written)).unwrap(), written);
+        assert_eq!(toml::from_str::<Counts>(&text(&written)).expect("what was written can be read"), written);
     }
 
     #[test]
