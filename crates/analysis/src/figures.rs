@@ -1,6 +1,6 @@
 //! The figures of a job's result.
 
-use flashlab_samples::{Condition, Ended, JobResult, LatencyHistogram, Metric, MetricName};
+use flashlab_samples::{Condition, ERROR_ADDRESSES_MAX, Ended, JobResult, LatencyHistogram, Metric, MetricName};
 
 /// In a feature that was in force: reads of what was never written.
 const UNWRITTEN: &str = "unwritten";
@@ -39,12 +39,22 @@ pub fn figures(result: &JobResult) -> Vec<Metric> {
 pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
     let mut out = Vec::new();
     match result.ended {
+        Ended::Completed if !result.errors.is_empty() => {
+            out.push("went on in spite of errors: not a clean result".into());
+        }
         Ended::Completed | Ended::IntervalReached => {}
         Ended::Interrupted => out.push(format!("interrupted: covers {} only", result.elapsed)),
         Ended::Failed => out.push(format!("failed after {}: not a clean result", result.elapsed)),
     }
     for error in &result.errors {
-        let place = error.first_offset.map(|o| format!(", first at byte {}", o.0)).unwrap_or_default();
+        let place = match error.addresses.as_slice() {
+            [] | [_] => error.first_offset.map(|o| format!(", first at byte {}", o.0)).unwrap_or_default(),
+            all => {
+                let offsets: Vec<String> = all.iter().map(|a| a.offset.0.to_string()).collect();
+                let more = if all.len() == ERROR_ADDRESSES_MAX { " and perhaps more" } else { "" };
+                format!(", at bytes {}{more}", offsets.join(", "))
+            }
+        };
         out.push(format!("{} × {}{place}", error.count, error.kind));
     }
     if result.ios() == 0 {

@@ -220,6 +220,17 @@ pub struct ErrorJson {
     pub count: u64,
     /// Offset of the first.
     pub first_offset_bytes: Option<u64>,
+    /// The first offsets where they came, each with how often.
+    pub addresses: Vec<ErrorAddressJson>,
+}
+
+/// I/O errors of one kind at one offset.
+#[derive(Debug, Serialize)]
+pub struct ErrorAddressJson {
+    /// Offset of the request.
+    pub offset_bytes: u64,
+    /// How often.
+    pub count: u64,
 }
 
 /// Counters of a drive's logs; `null` is "the drive does not say".
@@ -429,6 +440,11 @@ impl ErrorJson {
             kind: error.kind.clone(),
             count: error.count,
             first_offset_bytes: error.first_offset.map(|offset| offset.0),
+            addresses: error
+                .addresses
+                .iter()
+                .map(|at| ErrorAddressJson { offset_bytes: at.offset.0, count: at.count })
+                .collect(),
         }
     }
 }
