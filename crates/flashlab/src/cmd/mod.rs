@@ -6,6 +6,7 @@ mod drives;
 mod export;
 mod fidelity;
 mod list;
+mod load;
 mod plan;
 mod report;
 mod review;
@@ -29,6 +30,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
     match command {
         Command::Review(args) => review::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::List(args) => list::run(&args),
         Command::Report(args) => report::run(&args),

@@ -1,11 +1,11 @@
 //! `flashlab review`: modelled drives through the suites, on all cores, with report, CSV and store.
 
-use super::run::{exit_of, show};
 use crate::args::Review;
 use crate::catalog::{self, Catalog, CatalogDrive};
 use crate::exit::{CliError, Exit};
 use crate::output::{self, ReportFolder};
 use crate::progress::{Bar, Bars};
+use crate::session::{exit_of, show};
 use crate::shared::SharedJournal;
 use crate::stop::Stop;
 use crate::{origin, resolve, stop};

@@ -8,7 +8,7 @@ use flashlab_samples::{
 use serde::Serialize;
 
 /// Percentiles written for every latency.
-const PERCENTILES: [f64; 9] = [1.0, 5.0, 25.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+const PERCENTILES: [f64; 11] = [1.0, 5.0, 25.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
 /// `results.json`.
 #[derive(Debug, Serialize)]
