@@ -4,7 +4,7 @@ use crate::args::{CpuList, Engine, Fallback, Real};
 use crate::exit::CliError;
 use crate::made::Made;
 use crate::resolve;
-use flashlab_guard::{Consent, Inspection};
+use flashlab_guard::{Consent, Inspection, Subject};
 use flashlab_io::{EngineChoice, FileTarget, OpenOptions, Tuning, Unavailable};
 use flashlab_lab::Plan;
 use flashlab_spec::{Job, Verify};
@@ -72,6 +72,18 @@ impl Ways {
         }
         Ok(target)
     }
+}
+
+/// The token is that of a device. Who gives one with files only has perhaps named the wrong thing.
+pub(crate) fn refuse_token_for_files(args: &Real, inspections: &[&Inspection]) -> Result<(), CliError> {
+    let is_file = |i: &&Inspection| matches!(i.subject, Subject::File(_) | Subject::Missing { .. });
+    let (Some(first), true, false) =
+        (inspections.first(), inspections.iter().all(|i| is_file(&i)), args.destroy_data.is_empty())
+    else {
+        return Ok(());
+    };
+    let what = format!("--destroy-data is for devices, and {} is a file", first.path.display());
+    Err(CliError::usage(what, "leave it out, or name the device; a file that flashlab did not make needs --overwrite"))
 }
 
 /// The engine, and why it is another than io_uring, where nobody named one.

@@ -3,22 +3,40 @@
 use flashlab_store::Store;
 use flashlab_target::{Journal, JournalError, RunEnd, RunHeader, RunId, StepHeader, StepOutcome};
 use std::borrow::BorrowMut;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
 /// The journal of one of several threads that keep their runs in one store.
-pub(crate) struct SharedJournal<'a, S>(pub(crate) &'a Mutex<S>);
+pub(crate) struct SharedJournal<'a, S> {
+    store: &'a Mutex<S>,
+    /// Dropped once the run has begun and so has its number.
+    begun: Option<Sender<()>>,
+}
 
 impl<S: BorrowMut<Store>> SharedJournal<'_, S> {
     /// A thread that panicked has left the store between two transactions, so that it is still good.
+    /// On a store.
+    pub(crate) fn new(store: &'_ Mutex<S>) -> SharedJournal<'_, S> {
+        SharedJournal { store, begun: None }
+    }
+
+    /// The same, and a receiver that ends once the run has its number, or never will.
+    pub(crate) fn telling(store: &'_ Mutex<S>) -> (SharedJournal<'_, S>, Receiver<()>) {
+        let (begun, told) = channel();
+        (SharedJournal { store, begun: Some(begun) }, told)
+    }
+
     fn with<T>(&self, call: impl FnOnce(&mut Store) -> T) -> T {
-        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         call((*store).borrow_mut())
     }
 }
 
 impl<S: BorrowMut<Store>> Journal for SharedJournal<'_, S> {
     fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, JournalError> {
-        self.with(|store| store.begin_run(header))
+        let run = self.with(|store| store.begin_run(header));
+        self.begun = None;
+        run
     }
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError> {
         self.with(|store| store.begin_step(run, step))

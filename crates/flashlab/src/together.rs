@@ -42,8 +42,12 @@ pub(crate) fn run(parts: Vec<Part>, session: &mut Session, stop: Stop) -> anyhow
             .into_iter()
             .zip(&plans)
             .map(|(member, plan)| {
-                let (store, stop, bars) = (&store, stop.clone(), &bars);
-                scope.spawn(move || one(member, plan, store, stop, bars))
+                let (stop, bars) = (stop.clone(), &bars);
+                let (journal, begun) = SharedJournal::telling(&store);
+                let thread = scope.spawn(move || one(member, plan, journal, stop, bars));
+                // One after another, so that runs are numbered in the order of their targets.
+                let _ = begun.recv();
+                thread
             })
             .collect();
         let join = |t: std::thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
@@ -68,13 +72,13 @@ pub(crate) fn run(parts: Vec<Part>, session: &mut Session, stop: Stop) -> anyhow
 fn one(
     mut member: Member,
     plan: &Plan,
-    store: &Mutex<&mut Store>,
+    mut journal: SharedJournal<'_, &mut Store>,
     stop: Stop,
     bars: &Bars,
 ) -> Result<Finished, LabError> {
     let provenance = origin::provenance(member.origin(), plan.seed, member.identity());
     let mut bar = Bar::new(plan, stop, Some(bars));
-    let finished = run_plan(plan, &mut member, &mut SharedJournal(store), &provenance, &mut bar);
+    let finished = run_plan(plan, &mut member, &mut journal, &provenance, &mut bar);
     bar.clear();
     bars.one_done();
     finished

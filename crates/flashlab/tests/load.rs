@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Done, FLASHLAB, Loop, Place, root_for, system};
+use common::{Done, FLASHLAB, Loop, Place, root_for, skipped, system};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,8 @@ fn several_depths_are_a_sweep_and_a_load_without_an_end_is_one_pass() {
     let place = filled();
     let done = place.flashlab("load --on ./t.img --rw read --bs 64K --iodepth 1,4 --numjobs 1,2 --json -").code(0);
     let points = points(&done);
-    let place_of = |p: &Value| (p["iodepth"].as_u64(), p["numjobs"].as_u64(), p["job"]["read"]["bytes"].as_u64());
+    let place_of =
+        |p: &Value| (p["at"]["iodepth"].as_u64(), p["at"]["numjobs"].as_u64(), p["job"]["read"]["bytes"].as_u64());
     let all = Some(8 << 20);
     let expected = [(1, 1), (1, 2), (4, 1), (4, 2)].map(|(d, j)| (Some(d), Some(j), all));
     assert_eq!(points.iter().map(place_of).collect::<Vec<_>>(), expected);
@@ -214,7 +215,7 @@ fn one_failing_target_marks_itself_and_the_others_go_on() {
     let output = child.and_then(std::process::Child::wait_with_output).expect("an end");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(3), "{out}{err}");
-    assert!(out.contains("short-read, first at byte"), "{out}");
+    assert!(out.contains("× short-read"), "{out}");
     assert!(out.contains("sum of 1 targets over the 3 s") && out.contains("left out"), "{out}");
     let runs = place.runs("flashlab.db");
     let ends: Vec<&str> = runs
@@ -245,6 +246,46 @@ fn a_signal_keeps_what_was_measured_as_a_part() {
     }
 }
 
+/// A clock on the wall that jumps by a day at each look, forward and back.
+const JUMPING_CLOCK: &str = r#"
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t which, struct timespec *now) {
+    static long looks;
+    int failed = syscall(SYS_clock_gettime, which, now);
+    if (which == CLOCK_REALTIME) now->tv_sec += (++looks % 2 ? 86400 : -86400);
+    return failed;
+}
+"#;
+
+#[test]
+fn a_clock_that_jumps_changes_no_figure() {
+    let place = filled();
+    place.write("clock.c", JUMPING_CLOCK);
+    let built = place.command("sh", &["-c", "cc -shared -fPIC -o clock.so clock.c"]);
+    if built.code != Some(0) {
+        return skipped(&format!("a clock that jumps: no C compiler: {}", built.err));
+    }
+    let run = |more: &str| {
+        let load = "load --on ./t.img --rw randread --iodepth 2 --runtime 1500ms --ramp 200ms --json -";
+        let command = format!("{more} {FLASHLAB} {load}");
+        let done = place.command("sh", &["-c", &command]).code(0);
+        let started = done.json()["runs"][0]["manifest"]["started"].as_str().expect("a time").to_owned();
+        (points(&done).remove(0), started)
+    };
+    let ((point, jumped), (_, now)) = (run("LD_PRELOAD=./clock.so"), run(""));
+    // The day of the jump is in the manifest and nowhere else.
+    assert_ne!(jumped[..10], now[..10]);
+    assert_eq!(point["job"]["elapsed_ns"], 1_500_000_000);
+    let lengths: Vec<_> =
+        point["job"]["series"].as_array().expect("a series").iter().map(|i| i["length_ns"].as_u64()).collect();
+    assert_eq!(lengths, [Some(1_000_000_000), Some(500_000_000)]);
+    let longest = point["job"]["read"]["lat"]["histogram"]["max_ns"].as_u64().expect("a latency");
+    assert!(longest < 1_700_000_000 && point["job"]["errors"] == Value::Array(vec![]), "{longest}");
+}
+
 #[test]
 fn a_load_is_bound_by_the_same_permits_as_a_run() {
     let place = Place::new();
@@ -259,6 +300,7 @@ fn a_load_is_bound_by_the_same_permits_as_a_run() {
         ("load --on ./foreign.img --rw read --offset 2M", 2, "lies outside"),
         ("load --on ./foreign.img --rw read --size 2M", 2, "--size"),
         ("load --on ./foreign.img --rw read --engine psync --iodepth 4", 2, "iodepth 1"),
+        ("load --on ./foreign.img --rw randwrite --destroy-data x", 2, "is for devices"),
         ("load --on ./foreign.img --rw read --cpus 5-1", 2, "0-3,8"),
         ("load --on r6060-122,./foreign.img --rw read --runtime 1s", 2, "is a modelled drive"),
         ("load --on r6060-122 --rw randread --runtime 100ms --slat", 2, "no meaning"),

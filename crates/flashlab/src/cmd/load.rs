@@ -8,7 +8,7 @@ use crate::catalog;
 use crate::exit::{CliError, Exit};
 use crate::made::Made;
 use crate::output;
-use crate::real::{Ways, refuse_for_a_model};
+use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
 use crate::resolve::{self, Named};
 use crate::session::{Session, exit_of};
 use crate::together::{self, Part};
@@ -80,6 +80,7 @@ fn on_real_ones(
             return Err(CliError::usage(what, "name each target once; more jobs are --numjobs").into());
         }
     }
+    refuse_token_for_files(&args.real, &inspections.iter().collect::<Vec<_>>())?;
     let ways = Ways::of(&args.real, &rehearsals[0])?;
     let mut made = Made::default();
     let mut session = Session::begin(&args.keep, &inputs(args), &mut made)?;

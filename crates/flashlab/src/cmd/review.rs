@@ -121,7 +121,7 @@ impl Tasks<'_> {
         let plan = plan(suite, &TargetFacts::of(&target), &options)?;
         let provenance = origin::provenance(target.origin(), self.seed, target.identity());
         let mut bar = Bar::new(&plan, self.stop.clone(), Some(bars));
-        let finished = run_plan(&plan, &mut target, &mut SharedJournal(&self.store), &provenance, &mut bar);
+        let finished = run_plan(&plan, &mut target, &mut SharedJournal::new(&self.store), &provenance, &mut bar);
         bar.clear();
         Ok(finished?)
     }

@@ -4,7 +4,7 @@ use crate::args::{Run, What};
 use crate::exit::Exit;
 use crate::made::Made;
 use crate::progress::Bar;
-use crate::real::{Ways, refuse_for_a_model};
+use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
 use crate::resolve::{self, Named};
 use crate::session::{Session, exit_of};
 use crate::stop::Stop;
@@ -22,7 +22,10 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     let rehearsal = plan(&suite, &facts(&named, &options)?, &options)?;
     let ways = match &named {
         Named::Modelled(_) => None,
-        Named::Real(_) => Some(Ways::of(&args.real, &rehearsal)?),
+        Named::Real(inspection) => {
+            refuse_token_for_files(&args.real, &[inspection])?;
+            Some(Ways::of(&args.real, &rehearsal)?)
+        }
     };
     // Until the run begins, what is made here is removed again if something fails.
     let mut made = Made::default();

@@ -259,6 +259,8 @@ pub struct DirectionJson {
     pub lat: Option<LatencyJson>,
     /// Time spent submitting; `null` unless it was timed apart.
     pub slat: Option<LatencyJson>,
+    /// In an open loop, where `lat` counts from the intended start: from the actual submission. `null` otherwise.
+    pub service: Option<LatencyJson>,
 }
 
 /// Latencies.
@@ -468,6 +470,7 @@ impl DirectionJson {
             bytes: direction.bytes.0,
             lat: LatencyJson::of(&direction.lat),
             slat: direction.slat.as_ref().and_then(LatencyJson::of),
+            service: direction.service.as_ref().and_then(LatencyJson::of),
         }
     }
 }
