@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// Run a suite on a file, a loop device or a modelled drive
     Run(Run),
     /// Run one load, or a sweep of it, on a file, on several at once, or on a modelled drive
-    Load(Load),
+    Load(Box<Load>),
     /// Show every step of a run with the bytes it writes and the time it takes; touches nothing
     Plan(PlanArgs),
     /// List the runs in a store

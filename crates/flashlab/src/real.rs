@@ -78,7 +78,7 @@ impl Ways {
 pub(crate) fn refuse_token_for_files(args: &Real, inspections: &[&Inspection]) -> Result<(), CliError> {
     let is_file = |i: &&Inspection| matches!(i.subject, Subject::File(_) | Subject::Missing { .. });
     let (Some(first), true, false) =
-        (inspections.first(), inspections.iter().all(|i| is_file(&i)), args.destroy_data.is_empty())
+        (inspections.first(), inspections.iter().all(is_file), args.destroy_data.is_empty())
     else {
         return Ok(());
     };

@@ -35,7 +35,7 @@ pub enum SuiteStep {
     /// Fill the whole region by sequential writes.
     Fill(FillStep),
     /// Run one job at each point of iodepth × numjobs; iodepth is the outer loop.
-    Sweep(SweepStep),
+    Sweep(Box<SweepStep>),
     /// Write at random, round after round, until the rule for steady state is met.
     Steady(SteadyStep),
     /// Fill the drive with checkpoints, pass after pass.

@@ -54,12 +54,9 @@ fn histogram() -> impl Strategy<Value = LatencyHistogram> {
 }
 
 fn direction() -> impl Strategy<Value = DirectionResult> {
-    (any::<u64>(), bytes(), histogram(), option::of(histogram())).prop_map(|(ios, bytes, lat, slat)| DirectionResult {
-        ios,
-        bytes,
-        lat,
-        slat,
-    })
+    let apart = || option::of(histogram());
+    (any::<u64>(), bytes(), histogram(), apart(), apart())
+        .prop_map(|(ios, bytes, lat, slat, service)| DirectionResult { ios, bytes, lat, slat, service })
 }
 
 fn interval() -> impl Strategy<Value = Interval> {

@@ -208,7 +208,7 @@ impl Asked {
                     .into(),
             ],
             region_max: None,
-            steps: steps.into_iter().map(SuiteStep::Sweep).collect(),
+            steps: steps.into_iter().map(|step| SuiteStep::Sweep(Box::new(step))).collect(),
         }
     }
 }

@@ -129,6 +129,7 @@ fn job(load: &Load, modelled: bool, samples: u64, seconds: u64, dice: &mut Dice)
         bytes: Bytes(iops * seconds * load.bs),
         lat: latencies(mean_ns, samples, dice),
         slat: None,
+        service: None,
     };
     let (read, write) =
         if load.writes { (DirectionResult::default(), done) } else { (done, DirectionResult::default()) };
