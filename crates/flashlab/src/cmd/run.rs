@@ -9,7 +9,7 @@ use crate::resolve::{self, Named};
 use crate::stop::{self, Stop};
 use crate::{catalog, origin};
 use flashlab_analysis::RunRecord;
-use flashlab_guard::Consent;
+use flashlab_guard::{Consent, Inspection, Subject};
 use flashlab_io::{EngineChoice, OpenOptions, Unavailable};
 use flashlab_lab::{Finished, Plan, PlanOptions, TargetFacts, plan, run_plan};
 use flashlab_spec::DriveProfile;
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
     let named = resolve::named(&args.what, &suite)?;
     let rehearsal = plan(&suite, &facts(&named, &options)?, &options)?;
-    if matches!(named, Named::Real(_)) {
+    if let Named::Real(inspection) = &named {
+        refuse_token_for_file(args, inspection)?;
         check_engine(&rehearsal, args.engine)?;
     }
     let path = args.store.clone().unwrap_or_else(|| PathBuf::from("flashlab.db"));
@@ -119,6 +120,16 @@ fn refuse_options_of_real_targets(args: &Run) -> Result<(), CliError> {
         }
         None => Ok(()),
     }
+}
+
+/// The token is that of a device. Who gives one with a file has perhaps named the wrong thing.
+fn refuse_token_for_file(args: &Run, inspection: &Inspection) -> Result<(), CliError> {
+    let is_file = matches!(inspection.subject, Subject::File(_) | Subject::Missing { .. });
+    if args.destroy_data.is_none() || !is_file {
+        return Ok(());
+    }
+    let what = format!("--destroy-data is for devices, and {} is a file", inspection.path.display());
+    Err(CliError::usage(what, "leave it out, or name the device; a file that flashlab did not make needs --overwrite"))
 }
 
 /// What the plan needs to know of what was named, without opening it.
