@@ -168,6 +168,18 @@ mod tests {
         assert_eq!(value(MetricName::WriteAmplification), None);
     }
 
+    /// Trims move no data: their bandwidth is not zero, there is none.
+    #[test]
+    fn trims_have_a_rate_and_no_bandwidth() {
+        let mut job = result(1000);
+        job.trim = std::mem::take(&mut job.read);
+        let all = figures(&job);
+        assert!(all.iter().all(|m| m.name != MetricName::Bandwidth), "{all:?}");
+        assert_eq!(all[0].name, MetricName::Iops);
+        job.write.ios = 1;
+        assert_eq!(figures(&job)[0].name, MetricName::Bandwidth, "beside writes there is one");
+    }
+
     #[test]
     fn what_else_was_timed_and_what_was_not_granted_is_said() {
         let mut result = result(20_000);

@@ -56,6 +56,8 @@ pub(crate) enum Command {
     WhatIf(WhatIf),
     /// List the modelled drives, or show one with the source of every parameter
     Drives(Drives),
+    /// List the hosts that load modelled drives, or show one with the source of every parameter
+    Hosts(Hosts),
     /// List the suites, or show one
     Suites(Suites),
     /// Check what this machine grants: io_uring, O_DIRECT, permissions, CPU governor, devices
@@ -201,6 +203,9 @@ pub(crate) struct Export {
     /// JSON with histograms, series and the whole provenance
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
+    /// CSV of where the time of the requests went: one stage of a class of requests a row
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) stages: Option<PathBuf>,
     /// Replace a file that exists
     #[arg(long)]
     pub(crate) replace: bool,
@@ -309,6 +314,23 @@ pub(crate) enum DrivesAction {
     Show {
         /// Drive by name
         id: String,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Hosts {
+    #[command(subcommand)]
+    pub(crate) action: Option<HostsAction>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostsAction {
+    /// Show each parameter with its source and where it acts
+    Show {
+        /// Host by the name of its generator
+        generator: String,
     },
 }
 

@@ -86,6 +86,17 @@ const TARGETS: &[Case] = &[
     ("run quick --on ./twice.img --overwrite", 4, &["2 hard links", "one name only"]),
 ];
 
+/// Options that mean nothing for what was named.
+const OPTIONS: &[Case] = &[
+    (
+        "run ./tiny.toml --on ./new.img --size 64M --destroy-data sda-12345678",
+        2,
+        &["--destroy-data is for devices", "./new.img is a file", "leave it out", "--overwrite"],
+    ),
+    ("run ./tiny.toml --on ./foreign.img --destroy-data sda-12345678", 2, &["--destroy-data is for devices"]),
+    ("run ./tiny.toml --on r6060-122 --destroy-data sda-12345678", 2, &["has no meaning", "leave it out"]),
+];
+
 /// Stores and files for results.
 const RESULTS: &[Case] = &[
     ("list", 2, &["no store here", "--store FILE"]),
@@ -209,6 +220,31 @@ fn impossible_jobs_and_sizes() {
 #[test]
 fn things_that_are_no_target() {
     check_all(TARGETS);
+}
+
+#[test]
+fn options_without_meaning() {
+    check_all(OPTIONS);
+}
+
+/// Two reviews in one folder would take turns in writing its files.
+#[test]
+fn a_folder_in_which_another_report_is_made() {
+    let place = prepared();
+    fs::create_dir(place.path("busy")).expect("a folder");
+    let other = fs::File::open(place.path("busy")).expect("the folder");
+    other.try_lock().expect("no other");
+    let before = place.listing();
+    for arguments in [
+        "review --drives p5430-30 --suite steady --out busy",
+        "run ./tiny.toml --on p5430-30 --store kept.db --out busy --replace",
+        "report 1 --store kept.db --out busy",
+    ] {
+        judge(arguments, &place.flashlab(arguments), 4, &["busy: another flashlab is making a report", "--out DIR"]);
+        assert_eq!(place.listing(), before, "{arguments}");
+    }
+    drop(other);
+    place.flashlab("report 1 --store kept.db --out busy").code(0);
 }
 
 #[test]

@@ -19,4 +19,4 @@ pub use result::{
     ClassTimes, CpuTime, DirectionResult, ERROR_ADDRESSES_MAX, Ended, ErrorAddress, ErrorCount, Interval,
     IntervalDirection, JobResult, JobShare, Series, StageTime,
 };
-pub use state::{Condition, DriveState, HealthLog};
+pub use state::{Condition, DriveState, HealthLog, Wear};

@@ -191,9 +191,11 @@ impl JobResult {
         Bytes(self.read.bytes.0 + self.write.bytes.0)
     }
 
-    /// Bytes a second in both directions; `None` for an empty window.
+    /// Bytes a second in both directions; `None` for an empty window, and where nothing but trims, which move
+    /// no data, was done.
     pub fn bandwidth(&self) -> Option<BytesPerSecond> {
-        self.bytes().over(self.elapsed)
+        let moves_none = self.trim.ios > 0 && self.read.ios + self.write.ios == 0;
+        self.bytes().over(self.elapsed).filter(|_| !moves_none)
     }
 
     /// I/Os a second, trims among them; `None` for an empty window.

@@ -5,6 +5,7 @@
 //! the name it came from are passed in; every error names file, line, key and remedy.
 
 mod arrival;
+mod endurance;
 mod error;
 mod feature;
 mod host;

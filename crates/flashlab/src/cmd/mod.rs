@@ -5,6 +5,7 @@ mod doctor;
 mod drives;
 mod export;
 mod fidelity;
+mod hosts;
 mod list;
 mod load;
 mod plan;
@@ -39,6 +40,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Fidelity(args) => fidelity::run(&args),
         Command::WhatIf(args) => what_if::run(&args),
         Command::Drives(args) => drives::run(&args),
+        Command::Hosts(args) => hosts::run(&args),
         Command::Suites(args) => suites::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => {

@@ -2,8 +2,9 @@
 
 use flashlab_analysis::{RunRecord, StepRecord};
 use flashlab_samples::{
-    Coordinates, DirectionResult, DriveState, Ended, ErrorCount, Granted, HealthLog, Interval, IntervalDirection,
-    JobResult, JobShare, LatencyHistogram, Metric, MetricName, PointResult, SparseHistogram, TargetKind,
+    ClassTimes, Coordinates, DirectionResult, DriveState, Ended, ErrorCount, Granted, HealthLog, Interval,
+    IntervalDirection, JobResult, JobShare, LatencyHistogram, Metric, MetricName, PointResult, SparseHistogram,
+    TargetKind, Wear,
 };
 use serde::Serialize;
 
@@ -207,6 +208,11 @@ pub struct JobJson {
     pub read: DirectionJson,
     /// Writes.
     pub write: DirectionJson,
+    /// Trims; their bytes are what was deallocated.
+    pub trim: DirectionJson,
+    /// Where the time of each class of request went, in the order of the path; empty where the target
+    /// does not say.
+    pub classes: Vec<ClassTimes>,
     /// Consecutive intervals; empty where there is no wall clock.
     pub series: Vec<IntervalJson>,
 }
@@ -246,6 +252,10 @@ pub struct HealthJson {
     pub erases: Option<u64>,
     /// Erased space at the end of the job.
     pub free_pool_bytes: Option<u64>,
+    /// Erases of the superblocks since the drive was made, at the end of the job.
+    pub wear: Option<Wear>,
+    /// Share of the rated life used up at the end of the job, in percent; `null` without a rating.
+    pub percentage_used: Option<f64>,
 }
 
 /// One direction of a job.
@@ -259,7 +269,7 @@ pub struct DirectionJson {
     pub lat: Option<LatencyJson>,
     /// Time spent submitting; `null` unless it was timed apart.
     pub slat: Option<LatencyJson>,
-    /// In an open loop, where `lat` counts from the intended start: from the actual submission. `null` otherwise.
+    /// In an open loop, where `lat` counts from the intended start: from the actual submission.
     pub service: Option<LatencyJson>,
 }
 
@@ -431,6 +441,8 @@ impl JobJson {
             health: job.health.as_ref().map(HealthJson::of),
             read: DirectionJson::of(&job.read),
             write: DirectionJson::of(&job.write),
+            trim: DirectionJson::of(&job.trim),
+            classes: job.classes.clone(),
             series: job.series.intervals.iter().map(IntervalJson::of).collect(),
         }
     }
@@ -459,6 +471,8 @@ impl HealthJson {
             media_written_bytes: log.media_written.map(|b| b.0),
             erases: log.erases,
             free_pool_bytes: log.free_pool.map(|b| b.0),
+            wear: log.wear,
+            percentage_used: log.percentage_used,
         }
     }
 }
