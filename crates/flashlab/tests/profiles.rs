@@ -116,7 +116,7 @@ fn no_parameter_takes_a_value_that_cannot_work_and_what_is_proposed_works() {
 /// One value, its key, and what must be said.
 const ALONE: &[(&str, &str, &[&str])] = &[
     ("parameters.capacity.user", "\"138TB\"", &["the spare is", "below the", "use at most 137"]),
-    ("parameters.capacity.user", "\"1TB\"", &["capacity.raw", "spare", "nearest 4TB"]),
+    ("parameters.capacity.user", "\"1TB\"", &["capacity.raw", "spare", "nearest 64TB"]),
     ("parameters.capacity.user", "\"200TB\"", &["capacity.raw", "nearest 200TB"]),
     ("parameters.mapping.reserve_superblocks", "3", &["enough for 2 open superblocks", "nearest 4"]),
     ("parameters.mapping.reserve_superblocks", "4096", &["within the spare of", "nearest "]),

@@ -13,10 +13,10 @@ const ID_MAX: usize = 64;
 const BUFFER_MAX: Bytes = Bytes::gib(64);
 /// The largest one-shot program: some hundred KiB over the planes of a die, with room for what may come.
 const PROGRAM_MAX: Bytes = Bytes::mib(4);
-/// The smallest and the largest drive.
-const CAPACITY: RangeInclusive<Bytes> = Bytes(1_000_000_000)..=Bytes(10_000_000_000_000_000);
+/// The smallest drive that holds a few superblocks, and the largest.
+const CAPACITY: RangeInclusive<Bytes> = Bytes::mib(1)..=Bytes(10_000_000_000_000_000);
 /// Times the user capacity: more flash than that is no spare that a drive has.
-const RAW_MAX: u64 = 4;
+const RAW_MAX: u64 = 64;
 /// More superblocks than that are no reserve.
 const RESERVE_MAX: u32 = 4096;
 /// A write buffer of fewer programs can't keep a drive busy.
@@ -280,11 +280,6 @@ impl DriveProfile {
             let reason = format!("{dies} dies are not whole stripes of {}", stripe.value);
             let nearest = (1..=stripe.value.clamp(1, dies)).rev().find(|n| dies.is_multiple_of(*n)).unwrap_or(1);
             return Err(bounds.refuse(&of("nand.stripe_dies"), shown(stripe), reason, format!("use {nearest}")));
-        }
-        if p.nand.channels.value > dies {
-            let reason = format!("each of {dies} dies is on one channel");
-            let remedy = format!("use 1 to {dies}, nearest {dies}");
-            return Err(bounds.refuse(&of("nand.channels"), shown(&p.nand.channels), reason, remedy));
         }
         self.check_superblocks(bounds)
     }

@@ -103,16 +103,19 @@ fn stages_tables(all: &[Breakdown<'_>]) -> Markup {
 }
 
 fn stages_table(breakdown: &Breakdown<'_>) -> Markup {
+    let several = breakdown.rows.iter().any(|row| row.drive.is_some());
     let time = |ns: Option<f64>| ns.map_or_else(|| crate::text::NONE.to_owned(), crate::text::latency);
     html! {
         div.scroll { table.stack {
             thead { tr {
                 th { (clean(breakdown.class)) }
+                @if several { th { "at" } }
                 @for stage in &breakdown.stages { th.number { (clean(stage)) } }
                 th.number { "mean" } th.number { "followed" } th { "" }
             } }
             tbody { @for row in &breakdown.rows { tr data-drive=[row.drive] {
                 th scope="row" { (clean(&row.label)) }
+                @if several { td data-label="at" { (crate::text::short_place(&row.point.at)) } }
                 @for stage in &breakdown.stages {
                     td.number data-label=(clean(stage)) { (time(row.stage_ns(stage))) }
                 }
