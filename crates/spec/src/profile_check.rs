@@ -36,7 +36,7 @@ impl DriveProfile {
         ] {
             if time > Nanos::secs(1) {
                 let reason = "no part of a request takes longer than 1 s".to_string();
-                return refuse(key, time.exact(), reason, "see physics: some us; 0 for none".into());
+                return refuse(key, time.exact(), reason, "use some us, or 0 for none".into());
             }
         }
         for (key, rate) in [
@@ -49,6 +49,7 @@ impl DriveProfile {
                 q.and_then(|q| q.holdoff_rate.as_ref()).map_or(p.link.port_rate(), |r| r.value),
             ),
             ("read_ahead.rate", p.read_ahead.rate.value),
+            ("read_ahead.miss_rate", p.read_ahead.miss_rate.as_ref().unwrap_or(&p.read_ahead.rate).value),
             ("nand.channel_rate", p.nand.channel_rate.value),
         ] {
             if !(1e6..1e12).contains(&rate.0) {

@@ -175,6 +175,7 @@ pub(crate) fn hosts(draw: &mut Draw) -> (HostProfile, Hosts) {
         submit_time: assumed(draw.time(6_000)),
         resubmit_gap: assumed(draw.time(2_000)),
         jobs_delay: draw.percent(20).then(|| assumed(draw.time(5_000))),
+        job_time: draw.percent(20).then(|| assumed(draw.time(100_000_000_000))),
         job_rate: draw.percent(20).then(|| assumed(draw.rate(2e8, 1e10))),
         shared_read_time: draw.percent(20).then(|| assumed(draw.time(3_000))),
         shared_write_time: draw.percent(20).then(|| assumed(draw.time(3_000))),
