@@ -20,9 +20,14 @@ pub(crate) enum Kind {
     Rate,
     /// A whole number.
     Count,
-    /// A number without a unit.
+    /// A number without a unit, moved in proportion to its range.
     Share,
+    /// The same where the bounds lie a factor of ten or more apart, moved by its logarithm.
+    WideShare,
 }
+
+/// From this factor between its bounds on a share is moved by its logarithm.
+const WIDE: f64 = 10.0;
 
 /// A parameter that a fit may change.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +61,8 @@ impl Free {
         if !(above_zero && low_value <= start_value && start_value <= high_value && low_value < high_value) {
             return Err(refuse(start, "it does not lie between its bounds"));
         }
+        let wide = kind == Kind::Share && low_value > 0.0 && high_value >= WIDE * low_value;
+        let kind = if wide { Kind::WideShare } else { kind };
         Ok(Free { key: key.to_owned(), kind, start: start_value, low: low_value, high: high_value })
     }
 
@@ -63,7 +70,7 @@ impl Free {
     pub(crate) fn on_axis(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Share => (value - self.low) / (self.high - self.low),
-            Kind::Time | Kind::Rate | Kind::Count => value.ln(),
+            Kind::Time | Kind::Rate | Kind::Count | Kind::WideShare => value.ln(),
         }
     }
 
@@ -72,7 +79,7 @@ impl Free {
         let at = at.clamp(self.on_axis(self.low), self.on_axis(self.high));
         let value = match self.kind {
             Kind::Share => self.low + at * (self.high - self.low),
-            Kind::Time | Kind::Rate | Kind::Count => at.exp(),
+            Kind::Time | Kind::Rate | Kind::Count | Kind::WideShare => at.exp(),
         };
         self.rounded(value).clamp(self.low, self.high)
     }
@@ -83,6 +90,7 @@ impl Free {
             Kind::Share => STEP_OF_A_SHARE,
             Kind::Count => STEP.max(((value + 1.0) / value).ln()),
             Kind::Time | Kind::Rate => STEP,
+            Kind::WideShare => 2.0 * STEP,
         }
     }
 
@@ -90,7 +98,7 @@ impl Free {
     pub(crate) fn wide(&self) -> f64 {
         match self.kind {
             Kind::Share => 0.25,
-            Kind::Time | Kind::Rate | Kind::Count => std::f64::consts::LN_2,
+            Kind::Time | Kind::Rate | Kind::Count | Kind::WideShare => std::f64::consts::LN_2,
         }
     }
 
@@ -113,7 +121,7 @@ impl Free {
             Kind::Time => Value::String(Nanos(value as u64).exact()),
             Kind::Rate => Value::String(rate(value)),
             Kind::Count => Value::Integer(value as i64),
-            Kind::Share => Value::Float(value),
+            Kind::Share | Kind::WideShare => Value::Float(value),
         }
     }
 
@@ -122,8 +130,8 @@ impl Free {
         match self.kind {
             Kind::Time => Nanos(value.round() as u64).to_string(),
             Kind::Rate => BytesPerSecond(value).to_string(),
-            Kind::Count => format!("{:.0}", value),
-            Kind::Share => format!("{:.3}", value),
+            Kind::Count => format!("{value:.0}"),
+            Kind::Share | Kind::WideShare => format!("{value:.3}"),
         }
     }
 }

@@ -7,8 +7,8 @@
 use super::evaluate::Trials;
 use crate::StudyError;
 
-/// Error from which on a figure counts less and less (Cauchy's loss): what separates a slip or a
-/// mechanism that the model lacks from the usual error of a few percent.
+/// Error from which on a figure counts by its error and no longer by the square of it: what separates a slip,
+/// or a mechanism that the model lacks, from the usual error of a few percent.
 const SCALE: f64 = 0.05;
 /// Least improvement worth another step.
 const WORTH: f64 = 0.002;
@@ -47,11 +47,11 @@ pub(crate) fn search(trials: &Trials<'_>, start: &[f64], weights: &[f64]) -> Res
 
 /// What a figure counts at its error.
 pub(crate) fn robust(error: f64, weight: f64) -> f64 {
-    weight / (1.0 + (error / SCALE).powi(2))
+    weight / (1.0 + (error / SCALE).powi(2)).sqrt()
 }
 
 fn cost(errors: &[f64], weights: &[f64]) -> f64 {
-    errors.iter().zip(weights).map(|(e, w)| w * SCALE * SCALE * (e / SCALE).powi(2).ln_1p()).sum()
+    errors.iter().zip(weights).map(|(e, w)| w * SCALE * SCALE * ((1.0 + (e / SCALE).powi(2)).sqrt() - 1.0)).sum()
 }
 
 /// Takes the best of `candidates` if it is better.
@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn one_wild_figure_counts_little() {
-        assert!(cost(&[2.0], &[1.0]) < 10.0 * cost(&[0.1], &[1.0]));
-        assert!(robust(1.0, 1.0) < 0.01 && robust(0.0, 0.5) == 0.5);
+        let (large, twice) = (cost(&[1.0], &[1.0]), cost(&[2.0], &[1.0]));
+        assert!(twice < 2.1 * large && cost(&[0.002], &[1.0]) > 3.9 * cost(&[0.001], &[1.0]));
+        assert!(robust(1.0, 1.0) < 0.06 && robust(0.0, 0.5) == 0.5);
     }
 }
