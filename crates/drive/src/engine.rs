@@ -5,7 +5,7 @@ use crate::event::{Event, EventQueue, Lane, What};
 use crate::flush::Flusher;
 use crate::ftl::Ftl;
 use crate::host::Host;
-use crate::link::{Joined, Link};
+use crate::link::{Carried, Joined, Link};
 use crate::merge::Merger;
 use crate::nand::Nand;
 use crate::outcome::Outcome;
@@ -126,7 +126,7 @@ pub(crate) struct Engine<'a, const READS: bool> {
     pub(crate) read_ahead: ReadAhead,
     pub(crate) nand: Nand,
     /// Reused for each batch that the path hands on.
-    pub(crate) batch: Vec<u32>,
+    pub(crate) batch: Vec<Carried>,
     pub(crate) outcome: Outcome,
     pub(crate) warm_up: Option<WarmUp>,
     /// Completions until warm-up and goal are looked at again, and the time from which on every one is.
@@ -387,7 +387,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             Direction::Read => self.read(slot, at),
             Direction::Write => {
                 let arrived = self.link.fetch(s.job, at, s.length);
-                match self.link.join_to_drive(slot) {
+                match self.link.join_to_drive(slot, at) {
                     Joined::Alone => self.events.add_in_order(Lane::Link, arrived, Event::of(What::Arrive, slot)),
                     Joined::First(at) => self.events.add(at, Event::of(What::HandOnToDrive, 0)),
                     Joined::Waits => {}

@@ -27,11 +27,14 @@ pub(crate) enum Joined {
     Waits,
 }
 
+/// A request that was carried, and when it was ready for the link.
+pub(crate) type Carried = (u32, Ps);
+
 /// One direction: a server a port.
 #[derive(Debug, Clone)]
 struct Way {
     /// Requests that were carried and are not handed on yet, if they are handed on together.
-    batch: Option<Vec<u32>>,
+    batch: Option<Vec<Carried>>,
     ports: Vec<Server>,
     each: Ps,
     byte: PerByte,
@@ -58,18 +61,18 @@ impl Way {
         self.ports.iter().map(Server::free_at).max().unwrap_or(0)
     }
 
-    fn join(&mut self, slot: u32) -> Joined {
+    fn join(&mut self, slot: u32, ready: Ps) -> Joined {
         let free_at = self.free_at();
         match &mut self.batch {
             None => Joined::Alone,
             Some(batch) => {
-                batch.push(slot);
+                batch.push((slot, ready));
                 if batch.len() == 1 { Joined::First(free_at) } else { Joined::Waits }
             }
         }
     }
 
-    fn hand_on(&mut self, at: Ps, slots: &mut Vec<u32>) -> Option<Ps> {
+    fn hand_on(&mut self, at: Ps, slots: &mut Vec<Carried>) -> Option<Ps> {
         slots.clear();
         let free_at = self.free_at();
         if free_at > at {
@@ -116,23 +119,23 @@ impl Link {
         self.to_drive.carry(queue, at, bytes)
     }
 
-    /// Whether a write that was fetched is handed on with others.
-    pub(crate) fn join_to_drive(&mut self, slot: u32) -> Joined {
-        self.to_drive.join(slot)
+    /// Whether a write that was fetched, decoded at `ready`, is handed on with others.
+    pub(crate) fn join_to_drive(&mut self, slot: u32, ready: Ps) -> Joined {
+        self.to_drive.join(slot, ready)
     }
 
-    /// The same for a read that was delivered.
-    pub(crate) fn join_to_host(&mut self, slot: u32) -> Joined {
-        self.to_host.join(slot)
+    /// The same for a read that was delivered, in the controller at `ready`.
+    pub(crate) fn join_to_host(&mut self, slot: u32, ready: Ps) -> Joined {
+        self.to_host.join(slot, ready)
     }
 
     /// Puts the writes to hand on at `at` into `slots`; or says when to look again, if more came.
-    pub(crate) fn hand_on_to_drive(&mut self, at: Ps, slots: &mut Vec<u32>) -> Option<Ps> {
+    pub(crate) fn hand_on_to_drive(&mut self, at: Ps, slots: &mut Vec<Carried>) -> Option<Ps> {
         self.to_drive.hand_on(at, slots)
     }
 
     /// The same for reads.
-    pub(crate) fn hand_on_to_host(&mut self, at: Ps, slots: &mut Vec<u32>) -> Option<Ps> {
+    pub(crate) fn hand_on_to_host(&mut self, at: Ps, slots: &mut Vec<Carried>) -> Option<Ps> {
         self.to_host.hand_on(at, slots)
     }
 

@@ -52,8 +52,8 @@ pub struct ModelledDrive {
     geometry: Geometry,
     mapping: Ftl,
     counters: Counters,
-    /// Units written and moved after fills, which no job asked for.
-    aging_units: u64,
+    /// Bytes that the host wrote before the last purge, at the scaled size: no purge undoes them.
+    written_before_purge: u64,
 }
 
 impl ModelledDrive {
@@ -62,7 +62,7 @@ impl ModelledDrive {
     pub fn for_suite(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>, suite: &Suite) -> Self {
         let rate = profile.parameters.program_rate();
         let point = |step: &SuiteStep| match step {
-            SuiteStep::Sweep(s) if s.rw.writes() => Some(s.runtime),
+            SuiteStep::Sweep(s) if s.rw.writes() => s.runtime,
             SuiteStep::Steady(SteadyStep { round: RoundLength::Time(time), .. }) => Some(*time),
             SuiteStep::Checkpoint(c) => Some(rate.time_for(Bytes(c.bytes.0 / CHECKPOINT_POINTS))),
             SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Sweep(_) => None,
@@ -112,7 +112,8 @@ impl ModelledDrive {
             logical_block: Bytes(512),
         };
         let mapping = purged(&profile, &geometry);
-        ModelledDrive { profile, hosts, identity, geometry, mapping, counters: Counters::default(), aging_units: 0 }
+        let counters = Counters::default();
+        ModelledDrive { profile, hosts, identity, geometry, mapping, counters, written_before_purge: 0 }
     }
 
     /// The profile it follows.
@@ -136,10 +137,10 @@ impl ModelledDrive {
         self.mapping.check()?;
         let (layout, c) = (self.mapping.layout(), &self.counters);
         // Of each stream of collected data one program may have been begun and not be full; and one when
-        // aging ended.
+        // the writes after a fill ended, which are in no log.
         let streams = self.mapping.policy().frontiers() - self.mapping.policy().host_streams;
         let begun = 2 * u64::from(streams) * self.geometry.program_bytes();
-        let units = self.mapping.host_units() + self.mapping.moved_units() - self.aging_units;
+        let units = self.mapping.host_units() + self.mapping.moved_units();
         if c.media_written + begun < units * self.geometry.unit_bytes {
             return Err(format!("{units} units were written and only {} bytes programmed", c.media_written));
         }
@@ -280,44 +281,33 @@ impl ModelledDrive {
     /// bring the drive to its steady state, and collection without a load frees that much again.
     /// A part of the drive that was filled says nothing of what lies in the rest: no random writes then.
     fn age(&mut self, fill: &Job) {
-        let written = |mapping: &Ftl| mapping.host_units() + mapping.moved_units();
-        let before = written(&self.mapping);
         self.mapping.erase_dead();
-        self.mapping.collect_early();
         let m = &self.profile.parameters.mapping;
         let below = fill.bs < m.indirection_unit.value;
         let share = if below { m.sub_unit_free_share.value } else { m.initial_free_share.value };
         let whole = fill.amount.is_some_and(|amount| amount >= self.identity.capacity);
-        if share < 1.0 && whole {
-            self.write_at_random(fill.seed);
-            let erased = self.mapping.layout().erased_units(self.mapping.policy(), share);
-            self.mapping.collect_until_erased(erased);
-        }
-        self.aging_units += written(&self.mapping) - before;
-    }
-
-    /// Random writes of whole units until write amplification no longer moves.
-    fn write_at_random(&mut self, seed: u64) {
-        let layout = *self.mapping.layout();
-        let spare = layout.physical_units() - u64::from(layout.user_units);
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, "aging", 0));
-        let mut units = vec![0; layout.program_units as usize];
-        let mut collected = Collected::default();
-        for _ in 0..AGING_SPARES * spare / u64::from(layout.program_units) {
-            units.fill_with(|| (((rng.next_u64() >> 32) * u64::from(layout.user_units)) >> 32) as u32);
-            collected.clear();
-            self.mapping.write_program(0, &units, &mut collected);
-        }
+        // No job asked for any of this, so that it is in no log.
+        self.mapping.unlogged(|mapping| {
+            mapping.collect_early();
+            if share < 1.0 && whole {
+                write_at_random(mapping, fill.seed);
+                mapping.collect_until_erased(mapping.layout().erased_units(mapping.policy(), share));
+            }
+        });
     }
 
     fn health_now(&self) -> HealthLog {
         let full = |bytes: u64| Some(Bytes(bytes * self.geometry.factor));
+        let wear = self.mapping.wear();
+        let written = (self.written_before_purge + self.counters.host_written) * self.geometry.factor;
         HealthLog {
             host_read: full(self.counters.host_read),
             host_written: full(self.counters.host_written),
             media_written: full(self.counters.media_written),
             erases: Some(self.mapping.erases()),
             free_pool: full(self.mapping.free_units() * self.geometry.unit_bytes),
+            wear: Some(wear),
+            percentage_used: self.profile.percentage_used(wear.erases_mean, Bytes(written)),
         }
     }
 }
@@ -332,9 +322,9 @@ impl Target for ModelledDrive {
     }
 
     fn purge(&mut self) -> Result<Purge, TargetError> {
-        self.mapping = purged(&self.profile, &self.geometry);
+        self.mapping.purge();
+        self.written_before_purge += self.counters.host_written;
         self.counters = Counters::default();
-        self.aging_units = 0;
         Ok(Purge::Purged)
     }
 
@@ -422,6 +412,20 @@ impl Target for ModelledDrive {
 
     fn scale(&self) -> u64 {
         self.geometry.factor
+    }
+}
+
+/// Random writes of whole units until write amplification no longer moves.
+fn write_at_random(mapping: &mut Ftl, seed: u64) {
+    let layout = *mapping.layout();
+    let spare = layout.physical_units() - u64::from(layout.user_units);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, "aging", 0));
+    let mut units = vec![0; layout.program_units as usize];
+    let mut collected = Collected::default();
+    for _ in 0..AGING_SPARES * spare / u64::from(layout.program_units) {
+        units.fill_with(|| (((rng.next_u64() >> 32) * u64::from(layout.user_units)) >> 32) as u32);
+        collected.clear();
+        mapping.write_program(0, &units, &mut collected);
     }
 }
 

@@ -14,22 +14,28 @@ const BATCH_IOS_MIN: u64 = 4_096;
 /// Batches before an interval is trusted.
 const BATCHES_MIN: usize = 10;
 
-/// Stages of a read and of a write, in the order of the path.
-pub(crate) const STAGES: usize = 6;
+/// Stages of a request at most, in the order of the path.
+pub(crate) const STAGES: usize = 9;
 /// Stages of a mapped read.
-const READ_STAGES: [&str; STAGES] = ["submit", "controller", "die wait", "flash", "channel", "link and overhead"];
-/// Stages of a read that needs no flash.
-const DRAM_STAGES: [&str; STAGES] = ["submit", "controller", "", "", "read-ahead", "link and overhead"];
-/// Stages of a write.
-const WRITE_STAGES: [&str; STAGES] = ["submit", "controller", "link", "buffer wait", "acknowledge", ""];
+const READ_STAGES: [&str; STAGES] =
+    ["host", "controller", "die wait", "die read", "channel", "link", "read overhead", "hold-off", "jobs delay"];
+/// Stages of a read that is served from DRAM.
+const DRAM_STAGES: [&str; STAGES] =
+    ["host", "controller", "", "", "read-ahead", "link", "read overhead", "hold-off", "jobs delay"];
+/// Stages of a read of nothing: zeros from the controller.
+const ZERO_STAGES: [&str; STAGES] = ["host", "controller", "", "", "", "link", "", "", "jobs delay"];
+/// Stages of a write. Collection is in the wait for room: its programs take turns with the host's.
+const WRITE_STAGES: [&str; STAGES] = ["host", "controller", "link", "buffer wait", "acknowledge", "", "", "", ""];
+/// Stages of a trim.
+const TRIM_STAGES: [&str; STAGES] = ["host", "controller", "acknowledge", "", "", "", "", "", ""];
 const CLASSES: [(Class, &str, [&str; STAGES]); 7] = [
     (Class::MappedRead, "mapped read", READ_STAGES),
     (Class::ReadAhead, "read-ahead hit", DRAM_STAGES),
     (Class::LostReadAhead, "read whose window was lost", DRAM_STAGES),
-    (Class::UnmappedRead, "deallocated read", DRAM_STAGES),
+    (Class::UnmappedRead, "deallocated read", ZERO_STAGES),
     (Class::Write, "write", WRITE_STAGES),
     (Class::MergedWrite, "write below the indirection unit", WRITE_STAGES),
-    (Class::Trim, "trim", DRAM_STAGES),
+    (Class::Trim, "trim", TRIM_STAGES),
 ];
 
 /// From one request that is followed through its stages to the next there are 1 to 2^5 requests, drawn

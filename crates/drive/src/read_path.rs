@@ -140,7 +140,7 @@ impl<const READS: bool> Engine<'_, READS> {
         if s.parts_left > 0 {
             return None;
         }
-        match self.link.join_to_host(slot) {
+        match self.link.join_to_host(slot, at) {
             Joined::Alone => self.delivered(slot, at, at_host),
             Joined::First(at) => {
                 self.events.add(at, Event::of(What::HandOnToHost, 0));
@@ -157,11 +157,11 @@ impl<const READS: bool> Engine<'_, READS> {
         if let Some(at) = self.link.hand_on_to_host(at, &mut slots) {
             self.events.add(at, Event::of(What::HandOnToHost, 0));
         }
-        for slot in slots.iter().copied() {
+        for (slot, ready) in slots.iter().copied() {
             if self.stop.is_some() {
                 break;
             }
-            let completed = self.delivered(slot, at, at);
+            let completed = self.delivered(slot, ready, at);
             if let Some(at) = completed.and_then(|at| self.complete(slot, at)) {
                 self.command(slot, at);
             }
@@ -174,17 +174,20 @@ impl<const READS: bool> Engine<'_, READS> {
     #[inline(always)]
     fn delivered(&mut self, slot: u32, at: Ps, at_host: Ps) -> Option<Ps> {
         let s = self.host.slots[slot as usize];
-        let mut completed = at_host + self.host.jobs_delay;
+        let (mut overhead, mut held) = (0, 0);
         if matches!(s.class, Class::MappedRead | Class::LostReadAhead) {
-            completed += self.controller.read_overhead;
+            overhead = self.controller.read_overhead;
             if let Some(holdoff) = &self.holdoff {
-                completed += holdoff.hold(s.job, self.host.in_flight(s.job) - 1, s.length);
+                held = holdoff.hold(s.job, self.host.in_flight(s.job) - 1, s.length);
             }
         }
+        let completed = at_host + self.host.jobs_delay + overhead + held;
         self.outcome.went(s.class, || {
             let in_flash = s.flash_done - s.decoded;
             let busy = ps(Nanos(s.busy_ns.into())).min(in_flash);
-            [s.arrived - s.stamp, s.decoded - s.arrived, in_flash - busy, busy, at - s.flash_done, completed - at]
+            let [host, controller] = [s.arrived - s.stamp, s.decoded - s.arrived];
+            let [behind_flash, link] = [at - s.flash_done, at_host - at];
+            [host, controller, in_flash - busy, busy, behind_flash, link, overhead, held, self.host.jobs_delay]
         });
         if READS && self.in_order {
             return Some(completed);

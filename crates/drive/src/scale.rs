@@ -12,6 +12,9 @@ use flashlab_units::Bytes;
 /// write buffer otherwise. Most drives need a tenth of it.
 pub const MAPPED_UNITS_MAX: u64 = 1 << 25;
 
+/// Units of flash at most, in units mapped at most.
+const FLASH_MAX: u64 = 2;
+
 /// A superblock of fewer units biases write amplification (by −0.2 % at 2,048, −1.5 % at 256).
 const SUPERBLOCK_UNITS_MIN: u64 = 2_048;
 
@@ -47,8 +50,11 @@ impl Geometry {
         let program_units = (p.nand.program_unit.value.0 / unit) as u32;
         let full_units = p.capacity.user.value.0 / unit;
         let floor = SUPERBLOCK_UNITS_MIN * u64::from(superblocks);
-        let wanted = full_units.div_ceil(units_max.max(floor)).max(1);
         let usable = p.capacity.raw.value.0 as f64 * (1.0 - p.capacity.unusable_share.value);
+        let mapped = units_max.max(floor);
+        // A drive that is mostly spare is no larger than others for it.
+        let by_flash = ((usable / unit as f64) as u64).div_ceil(FLASH_MAX * mapped);
+        let wanted = full_units.div_ceil(mapped).max(by_flash).max(1);
         let per_block = usable / unit as f64 / wanted as f64 / f64::from(superblocks);
         // A superblock is whole rounds of programs over all dies, so that the next one begins on the die
         // after the one where this ends; unless it is smaller than a round.

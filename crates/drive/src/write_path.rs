@@ -33,7 +33,7 @@ impl<const READS: bool> Engine<'_, READS> {
         if let Some(at) = self.link.hand_on_to_drive(at, &mut slots) {
             self.events.add(at, Event::of(What::HandOnToDrive, 0));
         }
-        slots.iter().for_each(|slot| self.arrive(*slot, at));
+        slots.iter().for_each(|(slot, _)| self.arrive(*slot, at));
         self.batch = slots;
     }
 
@@ -81,6 +81,9 @@ impl<const READS: bool> Engine<'_, READS> {
                 s.flash_done - s.decoded,
                 at - s.flash_done,
                 acknowledged - at,
+                0,
+                0,
+                0,
                 0,
             ]
         };
@@ -144,7 +147,7 @@ impl<const READS: bool> Engine<'_, READS> {
         let end = ((s.offset + u64::from(s.length)) >> shift) as u32;
         s.class = Class::Trim;
         let acknowledged = at + self.buffer.acknowledge(0, 0, false);
-        let stages = || [s.arrived - s.stamp, s.decoded - s.arrived, 0, 0, 0, acknowledged - at];
+        let stages = || [s.arrived - s.stamp, s.decoded - s.arrived, acknowledged - at, 0, 0, 0, 0, 0, 0];
         self.outcome.went(s.class, stages);
         if first < end && !self.rehearses() {
             // What still waits for a merge or a program must not come back after the trim.

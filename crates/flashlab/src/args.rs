@@ -1,6 +1,12 @@
 //! The arguments, as parsed; touches nothing.
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+mod load;
+mod real;
+
+pub(crate) use load::Load;
+pub(crate) use real::{CpuList, Engine, Fallback, Keep, Real};
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::path::PathBuf;
 
@@ -11,7 +17,8 @@ Exit codes: 0 done, 1 a criterion was not met, 2 usage or spec, 3 device or I/O 
 Start with:
   flashlab review                                  review a modelled drive, no hardware needed
   flashlab plan quick --on ./scratch.img --size 1G what a run would do; touches nothing
-  flashlab run quick --on ./scratch.img --size 1G  a first answer about a disk in about a minute";
+  flashlab run quick --on ./scratch.img --size 1G  a first answer about a disk in about a minute
+  flashlab load --on ./scratch.img --rw randread --iodepth 32 --runtime 10s  one load, as fio runs it";
 
 /// Seed of a run where none is given.
 pub(crate) const SEED: u64 = 1;
@@ -31,6 +38,8 @@ pub(crate) enum Command {
     Review(Review),
     /// Run a suite on a file, a loop device or a modelled drive
     Run(Run),
+    /// Run one load, or a sweep of it, on a file, on several at once, or on a modelled drive
+    Load(Box<Load>),
     /// Show every step of a run with the bytes it writes and the time it takes; touches nothing
     Plan(PlanArgs),
     /// List the runs in a store
@@ -49,6 +58,8 @@ pub(crate) enum Command {
     Fit(Fit),
     /// List the modelled drives, or show one with the source of every parameter
     Drives(Drives),
+    /// List the hosts that load modelled drives, or show one with the source of every parameter
+    Hosts(Hosts),
     /// List the suites, or show one
     Suites(Suites),
     /// Check what this machine grants: io_uring, O_DIRECT, permissions, CPU governor, devices
@@ -121,39 +132,10 @@ pub(crate) struct What {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) what: What,
-    /// Destroy the data of a device: the token that `flashlab plan` prints for it
-    #[arg(long, value_name = "TOKEN")]
-    pub(crate) destroy_data: Option<String>,
-    /// Overwrite a file that flashlab did not create
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-    /// Go through the page cache instead of O_DIRECT; results say so
-    #[arg(long)]
-    pub(crate) buffered: bool,
-    /// I/O engine
-    #[arg(long, value_enum, default_value_t = Engine::IoUring)]
-    pub(crate) engine: Engine,
-    /// Store to keep the run in [default: ./flashlab.db]
-    #[arg(long, value_name = "FILE", env = "FLASHLAB_STORE")]
-    pub(crate) store: Option<PathBuf>,
-    /// Also write the report, results.csv and manifest.json into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Replace the report files in a folder that has some
-    #[arg(long)]
-    pub(crate) replace: bool,
-    /// Write the results as JSON to a file, or to standard output with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Engine {
-    /// One io_uring a job
-    #[value(name = "io_uring")]
-    IoUring,
-    /// One blocking call at a time; iodepth 1 only
-    Psync,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) real: Real,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -223,6 +205,9 @@ pub(crate) struct Export {
     /// JSON with histograms, series and the whole provenance
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
+    /// CSV of where the time of the requests went: one stage of a class of requests a row
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) stages: Option<PathBuf>,
     /// Replace a file that exists
     #[arg(long)]
     pub(crate) replace: bool,
@@ -363,6 +348,23 @@ pub(crate) enum DrivesAction {
     Show {
         /// Drive by name
         id: String,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Hosts {
+    #[command(subcommand)]
+    pub(crate) action: Option<HostsAction>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostsAction {
+    /// Show each parameter with its source and where it acts
+    Show {
+        /// Host by the name of its generator
+        generator: String,
     },
 }
 

@@ -13,9 +13,11 @@ const PAGE: &str = "index.html";
 const TABLE: &str = "results.csv";
 const MANIFEST: &str = "manifest.json";
 
-/// A folder that a report will be written into.
+/// A folder that a report will be written into, by this process alone.
 pub(crate) struct ReportFolder {
     path: PathBuf,
+    /// Holds the lock on the folder.
+    _lock: fs::File,
 }
 
 impl ReportFolder {
@@ -23,6 +25,11 @@ impl ReportFolder {
     /// is refused unless it may be replaced; one that has other files is refused in any case where a
     /// report file would take their place.
     pub(crate) fn prepare(path: &Path, replace: bool) -> Result<Self, CliError> {
+        if path.exists() && !path.is_dir() {
+            return Err(CliError::usage(format!("{}: not a folder", path.display()), "give --out another path"));
+        }
+        fs::create_dir_all(path).map_err(|source| write_error(path, "create the folder", source))?;
+        let lock = lock(path)?;
         let existing = [PAGE, TABLE, MANIFEST].iter().find(|name| fs::symlink_metadata(path.join(name)).is_ok());
         if let (Some(name), false) = (existing, replace) {
             return Err(CliError::Refused {
@@ -31,15 +38,11 @@ impl ReportFolder {
                     .into(),
             });
         }
-        if path.exists() && !path.is_dir() {
-            return Err(CliError::usage(format!("{}: not a folder", path.display()), "give --out another path"));
-        }
-        fs::create_dir_all(path).map_err(|source| write_error(path, "create the folder", source))?;
         // Is it writable? Found out now rather than after the run.
         let probe = path.join(".flashlab-probe");
         fs::write(&probe, b"").map_err(|source| write_error(path, "write into the folder", source))?;
         let _ = fs::remove_file(&probe);
-        Ok(ReportFolder { path: path.to_owned() })
+        Ok(ReportFolder { path: path.to_owned(), _lock: lock })
     }
 
     /// A file in it.
@@ -64,6 +67,19 @@ impl ReportFolder {
     /// Says what was written.
     pub(crate) fn announce(&self) {
         eprintln!("wrote {}, {TABLE} and {MANIFEST} beside it", self.join(PAGE).display());
+    }
+}
+
+/// Locks a folder against other processes that make a report in it, until the file is dropped.
+fn lock(folder: &Path) -> Result<fs::File, CliError> {
+    let opened = fs::File::open(folder).map_err(|source| write_error(folder, "open the folder", source))?;
+    match opened.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(CliError::Refused {
+            what: format!("{}: another flashlab is making a report there", folder.display()),
+            remedy: "wait until it has ended, or pass --out DIR for another folder".into(),
+        }),
+        // Some network file systems have no locks; the lock only keeps two of us apart.
+        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(opened),
     }
 }
 

@@ -1,6 +1,5 @@
 //! What `--on` names: a modelled drive, or a path on this machine.
 
-use crate::args::What;
 use crate::catalog::{self, Catalog, CatalogDrive};
 use crate::exit::CliError;
 use crate::made::Made;
@@ -22,15 +21,14 @@ pub(crate) enum Named {
     Real(Box<Inspection>),
 }
 
-/// Finds out what `what.on` names. A drive's name wins over a file of that name; a path has a slash
+/// Finds out what `on` names. A drive's name wins over a file of that name; a path has a slash
 /// in it, exists, or is to be created with `--size`.
-pub(crate) fn named(what: &What, suite: &Suite) -> anyhow::Result<Named> {
-    let catalog = Catalog::load(&what.profile)?;
-    let on = what.on.as_str();
+pub(crate) fn named(on: &str, size: Option<Bytes>, profiles: &[PathBuf], suite: &Suite) -> anyhow::Result<Named> {
+    let catalog = Catalog::load(profiles)?;
     if let Ok(drive) = catalog.drive(on) {
         let model = model(drive, suite)?;
         let capacity = model.identity().capacity;
-        if let Some(size) = what.size.filter(|size| *size > capacity) {
+        if let Some(size) = size.filter(|size| *size > capacity) {
             return Err(too_large(size, capacity).into());
         }
         return Ok(Named::Modelled(Box::new(model)));
@@ -135,7 +133,8 @@ fn grown(inspection: &Inspection, size: Option<Bytes>) -> Bytes {
     }
 }
 
-fn name_of(inspection: &Inspection) -> String {
+/// The name of a target in results.
+pub(crate) fn name_of(inspection: &Inspection) -> String {
     match &inspection.subject {
         Subject::LoopDevice(f) => f.name.clone(),
         Subject::BlockDevice(f) => f.name.clone(),

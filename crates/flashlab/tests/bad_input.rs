@@ -86,6 +86,17 @@ const TARGETS: &[Case] = &[
     ("run quick --on ./twice.img --overwrite", 4, &["2 hard links", "one name only"]),
 ];
 
+/// Options that mean nothing for what was named.
+const OPTIONS: &[Case] = &[
+    (
+        "run ./tiny.toml --on ./new.img --size 64M --destroy-data sda-12345678",
+        2,
+        &["--destroy-data is for devices", "./new.img is a file", "leave it out", "--overwrite"],
+    ),
+    ("run ./tiny.toml --on ./foreign.img --destroy-data sda-12345678", 2, &["--destroy-data is for devices"]),
+    ("run ./tiny.toml --on r6060-122 --destroy-data sda-12345678", 2, &["has no meaning", "leave it out"]),
+];
+
 /// Stores and files for results.
 const RESULTS: &[Case] = &[
     ("list", 2, &["no store here", "--store FILE"]),
@@ -209,6 +220,31 @@ fn impossible_jobs_and_sizes() {
 #[test]
 fn things_that_are_no_target() {
     check_all(TARGETS);
+}
+
+#[test]
+fn options_without_meaning() {
+    check_all(OPTIONS);
+}
+
+/// Two reviews in one folder would take turns in writing its files.
+#[test]
+fn a_folder_in_which_another_report_is_made() {
+    let place = prepared();
+    fs::create_dir(place.path("busy")).expect("a folder");
+    let other = fs::File::open(place.path("busy")).expect("the folder");
+    other.try_lock().expect("no other");
+    let before = place.listing();
+    for arguments in [
+        "review --drives p5430-30 --suite steady --out busy",
+        "run ./tiny.toml --on p5430-30 --store kept.db --out busy --replace",
+        "report 1 --store kept.db --out busy",
+    ] {
+        judge(arguments, &place.flashlab(arguments), 4, &["busy: another flashlab is making a report", "--out DIR"]);
+        assert_eq!(place.listing(), before, "{arguments}");
+    }
+    drop(other);
+    place.flashlab("report 1 --store kept.db --out busy").code(0);
 }
 
 #[test]
@@ -360,6 +396,32 @@ fn a_container_without_io_uring() {
     // The way out that the message names works.
     place.write("one.toml", TINY.replace("iodepth = 4", "iodepth = 1").replace("[1, 4]", "[1]"));
     filtered("run ./one.toml --on ./new.img --size 8M --engine psync").code(0);
+    // The other one as well, which is only taken where it is asked for, and says so.
+    let fallen = filtered("run ./one.toml --on ./new.img --fallback psync --json -").code(0);
+    assert!(fallen.err.contains("psync takes its place, as --fallback says"), "{}", fallen.err);
+    assert!(fallen.out.contains("asked for and not granted: io_uring: "), "{}", fallen.out);
+    let deep = filtered("load --on ./new.img --rw randread --runtime 1s --iodepth 4 --fallback psync").code(2);
+    assert!(deep.err.contains("iodepth 1"), "{}", deep.err);
+}
+
+/// The filter refuses as the sysctl does; what the sysctl says is a file bound over it.
+#[test]
+fn io_uring_switched_off_by_the_sysctl() {
+    const SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
+    if !own_mounts_for("io_uring switched off by the sysctl") {
+        return;
+    }
+    if !Path::new(SYSCTL).exists() || system("perl", &["-e", NO_IO_URING, "true"]).is_err() {
+        return skipped("io_uring switched off by the sysctl: needs Linux 6.6, perl and seccomp on x86-64");
+    }
+    let place = prepared();
+    place.write("two", "2\n");
+    let script = format!("mount --bind two {SYSCTL} && exec perl -e '{NO_IO_URING}' \"$@\"");
+    let arguments = "run ./tiny.toml --on ./new.img --size 64M";
+    let words = ["--mount", "sh", "-c", &script, "sh", FLASHLAB].into_iter().chain(arguments.split(' '));
+    let done = place.command("unshare", &words.collect::<Vec<_>>());
+    let says = ["kernel.io_uring_disabled = 2", "sysctl -w kernel.io_uring_disabled=0", "--engine psync"];
+    judge(arguments, &done, 3, &says);
 }
 
 #[test]

@@ -15,7 +15,9 @@ const COMMANDS: &[&str] = &[
     "export",
     "compare",
     "fidelity",
+    "what-if",
     "drives",
+    "hosts",
     "suites",
     "doctor",
     "completions",
@@ -88,6 +90,28 @@ fn each_parameter_of_a_drive_has_a_source() {
         }
     }
     assert!(count > 20, "{count} parameters");
+}
+
+#[test]
+fn each_parameter_of_a_host_has_a_source() {
+    let place = Place::new();
+    let list = place.flashlab("hosts").code(0).out;
+    for host in ["fio", "gdsio", "checkpoint"] {
+        assert!(list.contains(host), "{list}");
+        let text = place.flashlab(&format!("hosts show {host}")).code(0).out;
+        let json = place.flashlab(&format!("hosts show {host} --json -")).code(0).json();
+        let keys = json[0].as_object().expect("a host").iter().filter(|(_, value)| value["source"].is_string());
+        let mut count = 0;
+        for (key, value) in keys {
+            let row = text.lines().find(|line| line.starts_with(&format!("{host}.{key} ")));
+            let row = row.unwrap_or_else(|| panic!("no {key} in\n{text}"));
+            assert!(row.contains(value["source"].as_str().expect("a word")), "{row}");
+            count += 1;
+        }
+        assert!(count >= 2 && text.contains("acts on"), "{text}");
+    }
+    let unknown = place.flashlab("hosts show gdsoi").code(2).err;
+    assert!(unknown.contains("did you mean `gdsio`?"), "{unknown}");
 }
 
 #[test]

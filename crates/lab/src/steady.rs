@@ -38,7 +38,9 @@ pub(crate) fn window_figures(rounds: &[JobResult]) -> Vec<Metric> {
     merged.interval_share = None;
     for round in rest {
         merged.elapsed = Nanos(merged.elapsed.0 + round.elapsed.0);
-        for (sum, one) in [(&mut merged.read, &round.read), (&mut merged.write, &round.write)] {
+        let directions =
+            [(&mut merged.read, &round.read), (&mut merged.write, &round.write), (&mut merged.trim, &round.trim)];
+        for (sum, one) in directions {
             sum.ios += one.ios;
             sum.bytes.0 += one.bytes.0;
             sum.lat.merge(&one.lat);

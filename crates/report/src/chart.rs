@@ -29,6 +29,10 @@ const HEIGHT_PX: u32 = 380;
 /// Lines of a legend that fit into [`HEIGHT_PX`].
 const NAMED_MAX: usize = 4;
 const HEIGHT_OF_MANY_PX: u32 = 440;
+/// A bar of stacked parts, and what is not bars: title, axis, and a legend that takes several rows on a
+/// phone.
+const BAR_PX: u32 = 26;
+const STACKED_PX: u32 = 230;
 
 /// Longest name in a legend, in characters: what fits a chart on a phone. Names of devices and files
 /// can be longer; the whole name stands in the tables and where a mark is pointed at.
@@ -62,6 +66,8 @@ pub(crate) struct Axis {
     pub(crate) ticks: Vec<(f64, String)>,
     /// Values grow downwards, as a list does.
     pub(crate) downwards: bool,
+    /// Where it ends, if it is not as far as the values reach.
+    pub(crate) to: Option<f64>,
 }
 
 /// How a line is drawn.
@@ -87,6 +93,8 @@ pub(crate) enum Look {
     PublishedLevel,
     /// A lying bar from zero to each x.
     Bars,
+    /// A part of a lying bar, as long as its x, behind the parts of the lines before.
+    Parts,
 }
 
 impl Look {
@@ -133,7 +141,7 @@ pub(crate) struct Band {
 impl Axis {
     /// From zero, ticks chosen by the script.
     pub(crate) fn linear(title: impl Into<String>) -> Self {
-        Axis { title: title.into(), log: false, from_zero: true, ticks: Vec::new(), downwards: false }
+        Axis { title: title.into(), log: false, from_zero: true, ticks: Vec::new(), downwards: false, to: None }
     }
 
     /// Logarithmic with ticks at powers of two: outstanding I/Os, threads.
@@ -141,7 +149,7 @@ impl Axis {
         let most = values.max().unwrap_or(1);
         let ticks = (0..63).map(|n| 1u64 << n).take_while(|v| *v <= most.saturating_mul(2));
         let ticks = ticks.map(|v| (v as f64, crate::text::grouped(v))).collect();
-        Axis { title: title.into(), log: true, from_zero: false, ticks, downwards: false }
+        Axis { title: title.into(), log: true, from_zero: false, ticks, downwards: false, to: None }
     }
 
     /// Logarithmic with ticks at the powers of ten, and between them where the range is short; linear
@@ -162,13 +170,13 @@ impl Axis {
         let ticks = powers.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
         let ticks = ticks.map(|v| (v, tick(v))).collect();
         let title = format!("{what} ({unit}, log scale)");
-        Axis { title, log: true, from_zero: false, ticks, downwards: false }
+        Axis { title, log: true, from_zero: false, ticks, downwards: false, to: None }
     }
 
     /// Names one under another, the first on top.
     pub(crate) fn names(title: impl Into<String>, names: impl Iterator<Item = String>) -> Self {
         let ticks = names.enumerate().map(|(i, name)| (i as f64, name)).collect();
-        Axis { title: title.into(), log: false, from_zero: false, ticks, downwards: true }
+        Axis { title: title.into(), log: false, from_zero: false, ticks, downwards: true, to: None }
     }
 
     fn to_json(&self) -> Value {
@@ -180,6 +188,9 @@ impl Axis {
         });
         if self.from_zero {
             out["rangemode"] = json!("tozero");
+        }
+        if let Some(to) = self.to {
+            (out["range"], out["autorange"]) = (json!([0, to]), json!(false));
         }
         if self.downwards {
             out["autorange"] = json!("reversed");
@@ -232,7 +243,7 @@ impl Line {
         };
         let shape = if self.look == Look::Steps { "hv" } else { "linear" };
         match self.look {
-            Look::Bars => {
+            Look::Bars | Look::Parts => {
                 (out["type"], out["orientation"], out["width"]) = (json!("bar"), json!("h"), json!(0.62));
                 (out["marker"], out["textposition"]) = (json!({"color": colour}), json!("none"));
             }
@@ -310,8 +321,15 @@ impl Chart {
 
     /// Height on the page.
     pub(crate) fn height_px(&self) -> u32 {
+        if self.is_stacked() {
+            return STACKED_PX + BAR_PX * self.y.ticks.len() as u32;
+        }
         let named = self.lines.iter().filter(|line| line.look.is_named()).count();
         if named > NAMED_MAX { HEIGHT_OF_MANY_PX } else { HEIGHT_PX }
+    }
+
+    fn is_stacked(&self) -> bool {
+        self.lines.iter().any(|line| line.look == Look::Parts)
     }
 
     /// Whether there is more to see than a number in a table: a line from one x to another.
@@ -324,7 +342,7 @@ impl Chart {
         let shapes: Vec<Value> = self.bands.iter().map(band_json).chain(self.rules.iter().map(rule_json)).collect();
         let named = self.lines.iter().filter(|line| line.look.is_named()).count();
         let published = self.lines.iter().any(|line| line.look.is_published());
-        json!({
+        let mut out = json!({
             "id": id,
             "data": self.lines.iter().map(|line| line.to_json(texts)).collect::<Vec<_>>(),
             // The script adds one entry to the legend for all published figures.
@@ -344,7 +362,11 @@ impl Chart {
                 }],
                 "shapes": shapes,
             },
-        })
+        });
+        if self.is_stacked() {
+            out["layout"]["barmode"] = json!("stack");
+        }
+        out
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::table::{Column, Table, wrap};
 use crate::text::{self, clean};
-use crate::view::{Matrix, Notes, Section, Series, matrix, sections, state_sentence};
+use crate::view::{Matrix, Notes, Section, Series, matrix, sections, sentences, state_sentence, wear_rows};
 use flashlab_analysis::{PublishedPoint, RunRecord, RunStatus};
 use flashlab_samples::{MetricName, PointResult};
 
@@ -42,6 +42,21 @@ pub fn terminal_table(runs: &[RunRecord], published: &[PublishedPoint], width: u
             for series in &section.series {
                 block(&mut out, section, series, &mut notes, width, color);
             }
+            sentences(section).iter().for_each(|text| line(&mut out, text, width));
+        }
+        for wear in wear_rows(std::slice::from_ref(run)) {
+            out.push('\n');
+            let [least, mean, most] = &wear.erases;
+            let text = format!(
+                "Wear ({}): a superblock was erased {least} to {most} times, {mean} on average; {}",
+                wear.origin,
+                if wear.used == text::NONE {
+                    "no rating of its life is known".to_owned()
+                } else {
+                    format!("{} of the rated life is used", wear.used)
+                }
+            );
+            line(&mut out, &text, width);
         }
         preparation(&mut out, &sections, width);
         let remarks = step_remarks(run, &notes);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use flashlab_report::{ReportError, fidelity_csv, html, manifest_json, results_csv, results_json};
+use flashlab_report::{ReportError, fidelity_csv, html, manifest_json, results_csv, results_json, stages_csv};
 use flashlab_samples::MetricName;
 use serde_json::Value;
 
@@ -37,6 +37,36 @@ fn equal_runs_export_equal_files_whenever_and_wherever_they_ran() {
     later.provenance.host = Some("elsewhere".into());
     later.provenance.build.commit = None;
     assert_eq!(results_csv(&[run]).ok(), results_csv(&[later]).ok());
+}
+
+#[test]
+fn stages_are_a_line_each_and_add_up_to_the_mean() {
+    let run = common::modelled_review(&[1, 8], &[1, 4]);
+    let text = stages_csv(&[run.clone(), common::measured_quick(2, 5)]).expect("finite figures");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = "drive_id,suite,workload,iodepth,numjobs,threads,pass,class,ios,stage,mean_ns,state,provenance";
+    assert_eq!(text.lines().next(), Some(header));
+    let records: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("a record")).collect();
+    assert_eq!(records.len(), 5 * run.points().count(), "five stages a point, none of a file");
+    assert!(records.iter().all(|r| &r[12] == "modelled"));
+    let at = |r: &&csv::StringRecord| (&r[2], &r[3], &r[4]) == ("rand-read-4k", "8", "4");
+    let sum: f64 = records.iter().filter(at).map(|r| r[10].parse::<f64>().expect("a number")).sum();
+    let json: Value = serde_json::from_str(&results_json(std::slice::from_ref(&run)).expect("finite")).expect("JSON");
+    let steps = json["runs"][0]["steps"].as_array().expect("steps");
+    let point = steps
+        .iter()
+        .flat_map(|s| s["points"].as_array().expect("points"))
+        .find(|p| p["at"]["workload"] == "rand-read-4k" && p["at"]["iodepth"] == 8 && p["at"]["numjobs"] == 4);
+    let job = &point.expect("the point")["job"];
+    let stages = job["classes"][0]["stages"].as_array().expect("stages");
+    assert!((stages.iter().filter_map(|s| s["mean_ns"].as_f64()).sum::<f64>() - sum).abs() < 1e-6);
+    assert_eq!((&job["classes"][0]["class"], &job["trim"]["ios"]), (&Value::from("mapped read"), &Value::from(0)));
+    let write = &steps
+        .iter()
+        .flat_map(|s| s["points"].as_array().expect("points"))
+        .find(|p| p["at"]["workload"] == "rand-write-64k");
+    let health = &write.expect("a write")["job"]["health"];
+    assert_eq!((&health["wear"]["erases_max"], &health["percentage_used"]), (&Value::from(4), &Value::Null));
 }
 
 #[test]

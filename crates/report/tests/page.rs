@@ -35,6 +35,9 @@ fn chart_data(page: &str) -> Value {
 #[test]
 fn hostile_strings_stay_text() {
     let mut run = common::measured_quick(3, 6);
+    // As a target of a later kind might say it.
+    let stages =
+        common::modelled_review(&[1], &[1]).points().find_map(|p| Some(p.job.clone()?.classes)).expect("stages");
     run.suite.title = HOSTILE.into();
     run.suite.limits = vec![HOSTILE.into()];
     run.provenance.host = Some(HOSTILE.into());
@@ -51,6 +54,9 @@ fn hostile_strings_stay_text() {
             point.remarks = vec![HOSTILE.into()];
             if let Some(job) = &mut point.job {
                 job.granted.refused = vec![HOSTILE.into()];
+                job.classes = stages.clone();
+                job.classes[0].class = HOSTILE.into();
+                job.classes[0].stages[2].stage = HOSTILE.into();
             }
         }
     }
@@ -96,6 +102,50 @@ fn every_chart_says_what_it_shows() {
             }
         }
     }
+}
+
+/// The bars of where the time went: one run has a bar a load, several a bar a drive; each is whole.
+#[test]
+fn the_time_of_requests_is_broken_down() {
+    let one = common::modelled_review(&[1, 8], &[1, 4]);
+    let mut other = one.clone();
+    other.provenance.target.id = "other".into();
+    for (runs, bars, title) in
+        [(vec![one.clone()], 4, "Load (iodepth/numjobs · mean)"), (vec![one.clone(), other], 2, "Drive (name · mean)")]
+    {
+        let page = page(&runs);
+        let stacked: Vec<Value> =
+            charts(&page).into_iter().filter(|chart| chart["layout"]["barmode"] == "stack").collect();
+        // Sequential writes once and three grids; the fills only prepare.
+        assert_eq!(stacked.len(), 4);
+        let reads = &stacked[3];
+        assert_eq!(reads["layout"]["yaxis"]["title"]["text"], title);
+        let names: Vec<&str> =
+            reads["data"].as_array().expect("lines").iter().filter_map(|l| l["name"].as_str()).collect();
+        assert_eq!(names, ["host", "controller", "die wait", "link"], "without the stage that takes no time");
+        for bar in 0..bars {
+            let part = |line: &Value| line["x"][bar].as_f64().expect("a share");
+            let whole: f64 = reads["data"].as_array().expect("lines").iter().map(part).sum();
+            assert!((whole - 100.0).abs() < 0.01, "bar {bar}: {whole} %");
+        }
+        assert!(page.contains("Where the time of a mapped read goes") && page.contains("Mean time in each stage"));
+    }
+    let measured = page(&[common::measured_quick(2, 5)]);
+    assert!(!measured.contains("Where the time of"), "a file does not say");
+}
+
+/// Wear is shown where the drive says it, and without a rating its share of the life is no zero.
+#[test]
+fn wear_is_shown_where_it_is_known() {
+    let mut run = common::modelled_review(&[1], &[1]);
+    let page_of = |run: &RunRecord| own(&page(std::slice::from_ref(run)));
+    let without = page_of(&run);
+    assert!(without.contains("id=\"wear\"") && without.contains("data-label=\"Life used\">–"), "no rating is no zero");
+    for health in run.steps.iter_mut().flat_map(|s| &mut s.points).filter_map(|p| p.job.as_mut()?.health.as_mut()) {
+        health.percentage_used = Some(0.25);
+    }
+    assert!(page_of(&run).contains("data-label=\"Life used\">0.250 %"));
+    assert!(!page_of(&common::measured_quick(2, 5)).contains("id=\"wear\""), "a file has no log");
 }
 
 #[test]

@@ -81,8 +81,20 @@ impl DriveState {
     pub const UNKNOWN: DriveState = DriveState { condition: Condition::Unknown, fills: 0, last_fill_bs: None };
 }
 
-/// What the drive's own logs say, counted since the drive was made (or the profile was purged).
-/// `None` is "the drive does not say".
+/// Erases of the blocks (of a modelled drive: superblocks) since the drive was made.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Wear {
+    /// Of the one erased least.
+    pub erases_min: u32,
+    /// Of all on average.
+    pub erases_mean: f64,
+    /// Of the one erased most.
+    pub erases_max: u32,
+}
+
+/// What the drive's own logs say. Volumes and erases are counted since the drive was made (or the
+/// profile was purged); wear and the percentage used since it was made: no purge undoes them. `None` is
+/// "the drive does not say".
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct HealthLog {
     /// Bytes the host read.
@@ -95,10 +107,17 @@ pub struct HealthLog {
     pub erases: Option<u64>,
     /// Erased space ready to be written.
     pub free_pool: Option<Bytes>,
+    /// Erase counts.
+    #[serde(default)]
+    pub wear: Option<Wear>,
+    /// Share of the rated life that is used up, in percent; more than 100 past the rating.
+    #[serde(default)]
+    pub percentage_used: Option<f64>,
 }
 
 impl HealthLog {
-    /// What was added between `earlier` and this log; the free pool is taken as it is now.
+    /// What was added between `earlier` and this log; free pool, wear and the percentage used are taken as
+    /// they are now.
     pub fn since(&self, earlier: &HealthLog) -> HealthLog {
         let bytes = |now: Option<Bytes>, then: Option<Bytes>| Some(Bytes(now?.0.checked_sub(then?.0)?));
         HealthLog {
@@ -107,6 +126,8 @@ impl HealthLog {
             media_written: bytes(self.media_written, earlier.media_written),
             erases: self.erases.zip(earlier.erases).and_then(|(now, then)| now.checked_sub(then)),
             free_pool: self.free_pool,
+            wear: self.wear,
+            percentage_used: self.percentage_used,
         }
     }
 }

@@ -210,6 +210,8 @@ pub struct Rated {
     pub dwpd_years: Option<u32>,
     /// Petabytes written over the life.
     pub pbw: Option<f64>,
+    /// Programs and erases that the flash is rated for.
+    pub pe_cycles: Option<u32>,
     /// Mean time between failures in hours.
     pub mtbf_hours: Option<u64>,
     /// Warranty in years.

@@ -17,6 +17,7 @@
 //! | `metrics` | a figure of a point | `id`, `point_id`, `position`, `name`, `value`, `unit`, `low`, `high`, `samples` |
 //! | `job_results` | all that stands behind a point | `point_id`, `result` (JSON: histograms, series, errors, what was granted) |
 //! | `results` (view) | a row of `results.csv` | `run`, the columns of the CSV, `low`, `high`, `samples` |
+//! | `stages` (view) | a stage of a class of requests at a point | `run`, the coordinates, `class`, `ios`, `stage`, `mean_ns`, `state`, `provenance` |
 //!
 //! # What holds
 //!

@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x464C_5348;
 
 /// The texts that lead from no layout to the latest, in order. A new version is one more entry; an
 /// entry is never changed once it was released.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/version_1.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/version_1.sql"), include_str!("schema/version_2.sql")];
 
 /// What a file says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +133,36 @@ mod tests {
             "{error}"
         );
         assert!(error.to_string().contains("made by a newer flashlab"), "{error}");
+    }
+
+    /// A file of the first layout, with a run in it, gets the rows of the second.
+    #[test]
+    fn the_stages_of_an_older_file_are_found() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("s.db");
+        let mut sql = Connection::open(&path).expect("open");
+        bring_up_to_date(&mut sql, &path, Blank::Fill, &MIGRATIONS[..1]).expect("the first layout");
+        sql.execute_batch(
+            r#"INSERT INTO runs (suite_id, drive_id, origin, seed, suite, provenance, steps_planned, begun_at, pid)
+                 VALUES ('s', 'd', 'modelled', '1', '{}', '{}', 1, 'now', 1);
+               INSERT INTO steps (run_id, step, round, title, progress, begun_at) VALUES (1, 0, 0, 't', 'begun', 'now');
+               INSERT INTO points (step_id, position, drive_id, suite, workload, iodepth, state, fills, origin, remarks)
+                 VALUES (1, 0, 'd', 's', 'w', 8, 'purged', 0, 'modelled', '[]'),
+                        (1, 1, 'd', 's', 'w', 9, 'purged', 0, 'measured', '[]');
+               INSERT INTO job_results VALUES (1, '{"classes":[{"class":"trim","ios":7,"stages":[
+                 {"stage":"host","mean_ns":1.5},{"stage":"controller","mean_ns":0.25}]}]}'), (2, '{"elapsed":"1s"}');"#,
+        )
+        .expect("a run of an earlier program");
+        bring_up_to_date(&mut sql, &path, Blank::Refuse, MIGRATIONS).expect("migrated");
+        let mut statement =
+            sql.prepare("SELECT run, iodepth, class, ios, stage, mean_ns FROM stages").expect("the view");
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+        };
+        type Stage = (i64, i64, String, i64, String, f64);
+        let rows: Vec<Stage> = statement.query_map([], row).expect("rows").collect::<Result<_, _>>().expect("rows");
+        let stage = |name: &str, mean_ns| (1, 8, "trim".to_owned(), 7, name.to_owned(), mean_ns);
+        assert_eq!(rows, [stage("host", 1.5), stage("controller", 0.25)]);
     }
 
     #[test]

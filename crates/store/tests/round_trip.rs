@@ -54,12 +54,9 @@ fn histogram() -> impl Strategy<Value = LatencyHistogram> {
 }
 
 fn direction() -> impl Strategy<Value = DirectionResult> {
-    (any::<u64>(), bytes(), histogram(), option::of(histogram())).prop_map(|(ios, bytes, lat, slat)| DirectionResult {
-        ios,
-        bytes,
-        lat,
-        slat,
-    })
+    let apart = || option::of(histogram());
+    (any::<u64>(), bytes(), histogram(), apart(), apart())
+        .prop_map(|(ios, bytes, lat, slat, service)| DirectionResult { ios, bytes, lat, slat, service })
 }
 
 fn interval() -> impl Strategy<Value = Interval> {
@@ -92,14 +89,23 @@ fn job() -> impl Strategy<Value = JobResult> {
             trim: DirectionResult::default(),
             in_flight_mean,
             series: Series { intervals },
-            classes: vec![],
+            classes: vec![ClassTimes {
+                class: kinds.0.clone(),
+                ios: a,
+                stages: in_flight_mean
+                    .map(|mean_ns| StageTime { stage: kinds.0.clone(), mean_ns })
+                    .into_iter()
+                    .collect(),
+            }],
             shares: shares.into_iter().map(|(ios, lat_mean_ns)| JobShare { ios, lat_mean_ns }).collect(),
             granted: Granted { engine: kinds.0.clone(), direct: kinds.1, features: kinds.2.clone(), refused: kinds.2 },
-            errors: vec![ErrorCount { kind: kinds.0, count: c, first_offset: kinds.3 }],
+            errors: vec![ErrorCount { kind: kinds.0, count: c, first_offset: kinds.3, addresses: vec![] }],
             cpu: kinds.1.map(|_| CpuTime { user: Nanos(c), system: Nanos(a) }),
             health: kinds.3.map(|written| HealthLog {
                 host_written: Some(written),
                 erases: Some(b),
+                wear: in_flight_mean.map(|erases_mean| Wear { erases_min: 0, erases_mean, erases_max: 1 }),
+                percentage_used: in_flight_mean,
                 ..HealthLog::default()
             }),
             ended,
@@ -395,6 +401,18 @@ fn plain_sql_gives_the_rows_of_the_csv() {
         })
         .collect();
     assert_eq!(rows, expected);
+    let mut statement = sql.prepare("SELECT run, workload, class, ios, stage, mean_ns FROM stages").expect("the view");
+    type Stage = (i64, String, String, i64, String, f64);
+    let row =
+        |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?));
+    let stages: Vec<Stage> = statement.query_map([], row).expect("rows").collect::<Result<_, _>>().expect("rows");
+    let of_point = |p: &PointResult| -> Vec<Stage> {
+        let classes = p.job.iter().flat_map(|job| job.classes.clone());
+        let stages = classes.flat_map(|c| c.stages.clone().into_iter().map(move |s| (c.clone(), s)));
+        stages.map(|(c, s)| (run.0, p.at.workload.clone(), c.class, c.ios as i64, s.stage, s.mean_ns)).collect()
+    };
+    assert_eq!(stages, record.points().flat_map(of_point).collect::<Vec<_>>());
+    assert_eq!(stages.len(), 8);
     let seed: String = sql.query_row("SELECT seed FROM runs", [], |row| row.get(0)).expect("seed");
     assert_eq!(seed, (u64::MAX - 1).to_string());
 }

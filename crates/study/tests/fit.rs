@@ -15,7 +15,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 const DRIVE: &str = include_str!("../../../data/drives/r6060-122.toml");
 const PLAN: &str = r#"
 [parameter."controller.command_time"]
-start = "900ns"
+start = "1400ns"
 low = "200ns"
 high = "3us"
 why = "twice what is true"
@@ -168,11 +168,11 @@ fn run(text: &str, points: &[PublishedPoint], threads: usize, stop: bool) -> Res
 fn a_twin_finds_the_parameters_of_its_drive() {
     let mut truth = DriveProfile::parse(DRIVE, "drive").expect("good");
     let p = &mut truth.parameters;
-    (p.controller.command_time.value, p.controller.read_overhead.value) = (Nanos(430), Nanos(11_000));
+    (p.controller.command_time.value, p.controller.read_overhead.value) = (Nanos(700), Nanos(11_000));
     (p.nand.dies.value, p.nand.channel_rate.value) = (190, BytesPerSecond(0.62e9));
     let points = measured(&truth, 7);
     let fitted = run(DRIVE, &points, 2, false).expect("fits");
-    let truths = [430.0, 11_000.0, 190.0, 0.62e9];
+    let truths = [700.0, 11_000.0, 190.0, 0.62e9];
     assert_eq!(fitted.blocks.len(), 1);
     for (parameter, truth) in fitted.blocks[0].parameters.iter().zip(truths) {
         let within = parameter.low_base <= truth && truth <= parameter.high_base;

@@ -55,6 +55,7 @@ pub use layout::{Layout, LayoutError, PHYSICAL_UNITS_MAX, Policy, Victims};
 use crate::time::Divisor;
 use bits::Bits;
 use collect::Victim;
+use flashlab_samples::Wear;
 use superblocks::Superblocks;
 use table::Table;
 
@@ -84,17 +85,6 @@ const WORTH_INVALID: f64 = 1.5;
 fn worth_valid(layout: &Layout, policy: &Policy) -> u32 {
     let invalid = (WORTH_INVALID * layout.effective_spare(policy)).min(1.0);
     (f64::from(layout.superblock_units) * (1.0 - invalid)) as u32
-}
-
-/// Erases of the superblocks.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wear {
-    /// Of the one erased least.
-    pub erases_min: u32,
-    /// Of all on average.
-    pub erases_mean: f64,
-    /// Of the one erased most.
-    pub erases_max: u32,
 }
 
 /// The map of a drive and the state of its superblocks.
@@ -304,6 +294,15 @@ impl Ftl {
     /// Superblocks erased since the counters were reset.
     pub fn erases(&self) -> u64 {
         self.erases
+    }
+
+    /// Does `work` that is part of no log: counters and wear are afterwards as they were before.
+    pub fn unlogged(&mut self, work: impl FnOnce(&mut Ftl)) {
+        let counted = (self.host_units, self.moved_units, self.erases);
+        let wear = self.superblocks.wear.clone();
+        work(self);
+        (self.host_units, self.moved_units, self.erases) = counted;
+        self.superblocks.wear = wear;
     }
 
     /// Sets the counters of written units, moved units and erases to zero.

@@ -161,8 +161,8 @@ fn space(draw: &mut Draw, profile: &mut DriveProfile) -> u64 {
     let user = (usable as f64 * (1.0 - spare / f64::from(superblocks))) as u64 / unit * unit - unit;
     p.capacity.user.value = Bytes(user);
     p.pslc = draw.percent(25).then(|| PslcModel {
-        size: assumed(Bytes((draw.share() * 0.3 * usable as f64) as u64)),
-        program_time: assumed(Nanos(draw.between(1, p.nand.program_time.value.0))),
+        size: assumed(Bytes(((draw.share() * 0.3 * usable as f64) as u64).max(program))),
+        program_time: assumed(Nanos(draw.between(1_000, p.nand.program_time.value.0))),
     });
     u64::from(superblocks) * superblock
 }

@@ -5,7 +5,7 @@ use crate::catalog::{Catalog, CatalogDrive};
 use crate::exit::Exit;
 use crate::output;
 use flashlab_report::{Column, Table};
-use flashlab_spec::{DriveProfile, Rated};
+use flashlab_spec::{DriveProfile, Parameter, Rated};
 use flashlab_units::Iops;
 use std::fmt::Write;
 use std::path::Path;
@@ -62,18 +62,23 @@ fn show(drive: &CatalogDrive) -> String {
     }
     out.push_str(&sheet.render(output::width(), output::color()));
     _ = writeln!(out, "\nModel parameters: effective spare {:.2} % of the usable flash", p.spare_share() * 100.0);
+    out.push_str(&parameters(p.parameter_rows()));
+    out
+}
+
+/// Parameters with their source, where they act, and why they have their value.
+pub(super) fn parameters(rows: Vec<Parameter>) -> String {
     let mut table = Table::new(vec![
         Column::text("parameter"),
         Column::number("value"),
         Column::text("source"),
-        Column::text("acts on").wrap().drop_rank(1),
+        Column::text("acts on").wrap(),
         Column::text("why").wrap(),
     ]);
-    for row in p.parameter_rows() {
+    for row in rows {
         table.row([row.key, row.value, row.source.word().to_owned(), row.acts, row.note]);
     }
-    out.push_str(&table.render(output::width(), output::color()));
-    out
+    table.render(output::width(), output::color())
 }
 
 /// The lines of a data sheet; what the sheet does not say is left out.
@@ -100,6 +105,7 @@ fn rated_rows(r: &Rated) -> Vec<(&'static str, String)> {
             r.dwpd.map(|d| format!("{d}{}", r.dwpd_years.map(|y| format!(" over {y} years")).unwrap_or_default())),
         ),
         ("petabytes written", r.pbw.map(|p| format!("{p} PB"))),
+        ("program and erase cycles", r.pe_cycles.map(|n| n.to_string())),
         ("mean time between failures", r.mtbf_hours.map(|h| format!("{h} h"))),
         ("warranty", r.warranty_years.map(|y| format!("{y} years"))),
         (

@@ -6,7 +6,9 @@ mod drives;
 mod export;
 mod fidelity;
 mod fit;
+mod hosts;
 mod list;
+mod load;
 mod plan;
 mod report;
 mod review;
@@ -30,6 +32,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
     match command {
         Command::Review(args) => review::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::List(args) => list::run(&args),
         Command::Report(args) => report::run(&args),
@@ -39,6 +42,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Fit(args) => fit::run(&args),
         Command::WhatIf(args) => what_if::run(&args),
         Command::Drives(args) => drives::run(&args),
+        Command::Hosts(args) => hosts::run(&args),
         Command::Suites(args) => suites::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => {

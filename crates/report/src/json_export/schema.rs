@@ -2,13 +2,14 @@
 
 use flashlab_analysis::{RunRecord, StepRecord};
 use flashlab_samples::{
-    Coordinates, DirectionResult, DriveState, Ended, ErrorCount, Granted, HealthLog, Interval, IntervalDirection,
-    JobResult, JobShare, LatencyHistogram, Metric, MetricName, PointResult, SparseHistogram, TargetKind,
+    ClassTimes, Coordinates, DirectionResult, DriveState, Ended, ErrorCount, Granted, HealthLog, Interval,
+    IntervalDirection, JobResult, JobShare, LatencyHistogram, Metric, MetricName, PointResult, SparseHistogram,
+    TargetKind, Wear,
 };
 use serde::Serialize;
 
 /// Percentiles written for every latency.
-const PERCENTILES: [f64; 9] = [1.0, 5.0, 25.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+const PERCENTILES: [f64; 11] = [1.0, 5.0, 25.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
 /// `results.json`.
 #[derive(Debug, Serialize)]
@@ -207,6 +208,11 @@ pub struct JobJson {
     pub read: DirectionJson,
     /// Writes.
     pub write: DirectionJson,
+    /// Trims; their bytes are what was deallocated.
+    pub trim: DirectionJson,
+    /// Where the time of each class of request went, in the order of the path; empty where the target
+    /// does not say.
+    pub classes: Vec<ClassTimes>,
     /// Consecutive intervals; empty where there is no wall clock.
     pub series: Vec<IntervalJson>,
 }
@@ -220,6 +226,17 @@ pub struct ErrorJson {
     pub count: u64,
     /// Offset of the first.
     pub first_offset_bytes: Option<u64>,
+    /// The first offsets where they came, each with how often.
+    pub addresses: Vec<ErrorAddressJson>,
+}
+
+/// I/O errors of one kind at one offset.
+#[derive(Debug, Serialize)]
+pub struct ErrorAddressJson {
+    /// Offset of the request.
+    pub offset_bytes: u64,
+    /// How often.
+    pub count: u64,
 }
 
 /// Counters of a drive's logs; `null` is "the drive does not say".
@@ -235,6 +252,10 @@ pub struct HealthJson {
     pub erases: Option<u64>,
     /// Erased space at the end of the job.
     pub free_pool_bytes: Option<u64>,
+    /// Erases of the superblocks since the drive was made, at the end of the job.
+    pub wear: Option<Wear>,
+    /// Share of the rated life used up at the end of the job, in percent; `null` without a rating.
+    pub percentage_used: Option<f64>,
 }
 
 /// One direction of a job.
@@ -248,6 +269,8 @@ pub struct DirectionJson {
     pub lat: Option<LatencyJson>,
     /// Time spent submitting; `null` unless it was timed apart.
     pub slat: Option<LatencyJson>,
+    /// In an open loop, where `lat` counts from the intended start: from the actual submission.
+    pub service: Option<LatencyJson>,
 }
 
 /// Latencies.
@@ -418,6 +441,8 @@ impl JobJson {
             health: job.health.as_ref().map(HealthJson::of),
             read: DirectionJson::of(&job.read),
             write: DirectionJson::of(&job.write),
+            trim: DirectionJson::of(&job.trim),
+            classes: job.classes.clone(),
             series: job.series.intervals.iter().map(IntervalJson::of).collect(),
         }
     }
@@ -429,6 +454,11 @@ impl ErrorJson {
             kind: error.kind.clone(),
             count: error.count,
             first_offset_bytes: error.first_offset.map(|offset| offset.0),
+            addresses: error
+                .addresses
+                .iter()
+                .map(|at| ErrorAddressJson { offset_bytes: at.offset.0, count: at.count })
+                .collect(),
         }
     }
 }
@@ -441,6 +471,8 @@ impl HealthJson {
             media_written_bytes: log.media_written.map(|b| b.0),
             erases: log.erases,
             free_pool_bytes: log.free_pool.map(|b| b.0),
+            wear: log.wear,
+            percentage_used: log.percentage_used,
         }
     }
 }
@@ -452,6 +484,7 @@ impl DirectionJson {
             bytes: direction.bytes.0,
             lat: LatencyJson::of(&direction.lat),
             slat: direction.slat.as_ref().and_then(LatencyJson::of),
+            service: direction.service.as_ref().and_then(LatencyJson::of),
         }
     }
 }

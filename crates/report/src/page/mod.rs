@@ -16,8 +16,8 @@ mod workload;
 use crate::ReportError;
 use crate::chart::{Chart, Texts, script_json};
 use crate::error::check_finite;
-use crate::text::clean;
-use crate::view::{self, Notes, Space, sections, space_charts};
+use crate::text::{self, clean};
+use crate::view::{self, Notes, Space, WearRow, sections, space_charts, wear_rows};
 use flashlab_analysis::{PublishedPoint, RunRecord};
 use flashlab_samples::Origin;
 use flashlab_spec::DriveProfile;
@@ -49,6 +49,7 @@ pub fn html(
     let compared = flashlab_analysis::fidelity(published, &modelled.collect::<Vec<_>>());
     let drives = view::drives(runs);
     let space = space_charts(runs);
+    let wear = wear_rows(runs);
     let mut page = Page::default();
     let main = html! {
         (short::in_short(&sections, &drives))
@@ -56,6 +57,7 @@ pub fn html(
         (sheet::spec_sheets(profiles, &sections))
         (workload::workloads(&mut page, &sections))
         (space_section(&mut page, &space))
+        (wear_section(&wear))
         (fidelity::section(&mut page, &compared, &sections))
         (workload::preparation(&mut page, &sections))
         (sheet::parameters(profiles))
@@ -66,6 +68,7 @@ pub fn html(
         sections: &sections,
         sheets: !profiles.is_empty(),
         space: !space.is_empty(),
+        wear: !wear.is_empty(),
         fidelity: !compared.rows.is_empty(),
     };
     let body = html! {
@@ -173,6 +176,38 @@ fn space_section(page: &mut Page, all: &[Space<'_>]) -> Markup {
                     @if all.len() > 1 { h3 { "Suite " (clean(space.suite)) } }
                     (page.charts(&space.charts))
                 }
+            }
+        }
+    }
+}
+
+/// What the flash has been through.
+fn wear_section(rows: &[WearRow]) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            section id="wear" {
+                h2 { "Wear" }
+                p {
+                    "By the drive's log at the end of each run: erases of a superblock since the drive was made, and the share of "
+                    "the rated life that is used up (" (text::NONE) ": no rating is known). A model's log knows no life before the run."
+                }
+                div.scroll { table.stack {
+                    thead { tr {
+                        th { "Suite" } th { "Drive" }
+                        th.number { "Erases, least" } th.number { "mean" } th.number { "most" }
+                        th.number { "Life used" } th.number { "Free pool" } th { "" }
+                    } }
+                    tbody { @for row in rows { tr data-drive=(row.rank) {
+                        th scope="row" { (clean(&row.suite)) }
+                        td data-label="Drive" { (clean(&row.label)) }
+                        @for (label, erases) in ["Erases, least", "Erases, mean", "Erases, most"].iter().zip(&row.erases) {
+                            td.number data-label=(label) { (erases) }
+                        }
+                        td.number data-label="Life used" { (row.used) }
+                        td.number data-label="Free pool" { (row.free_pool) }
+                        td data-label="Provenance" { small { (row.origin) } }
+                    } } }
+                } }
             }
         }
     }

@@ -11,6 +11,7 @@ pub(super) struct Parts<'a> {
     pub(super) sections: &'a [Section<'a>],
     pub(super) sheets: bool,
     pub(super) space: bool,
+    pub(super) wear: bool,
     pub(super) fidelity: bool,
 }
 
@@ -42,6 +43,7 @@ pub(super) fn navigation(parts: &Parts<'_>, drives: &[String]) -> Markup {
                         } @else { (workloads(parts, suite)) }
                     }
                     @if parts.space { li { a href="#space" { "Free pool, write amplification" } } }
+                    @if parts.wear { li { a href="#wear" { "Wear" } } }
                     @if parts.fidelity { li { a href="#fidelity" { "Against published figures" } } }
                     @if parts.sections.iter().any(|s| s.prepares) { li { a href="#preparation" { "Preparation" } } }
                     @if parts.sheets { li { a href="#parameters" { "Model parameters" } } }

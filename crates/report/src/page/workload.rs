@@ -4,7 +4,8 @@ use super::points::{side_by_side, table};
 use super::{Page, anchor};
 use crate::text::clean;
 use crate::view::{
-    self, Rate, Section, WindowRow, bars, curves, passes_chart, rounds_chart, singles_chart, time_charts, window_rows,
+    self, Breakdown, Rate, Section, WindowRow, bars, breakdowns, curves, passes_chart, rounds_chart, singles_chart,
+    stages_chart, time_charts, window_rows,
 };
 use maud::{Markup, html};
 
@@ -65,6 +66,7 @@ const OPEN_MAX: usize = 12;
 /// The section of a workload.
 fn workload(page: &mut Page, section: &Section<'_>, index: usize, under_a_suite: bool) -> Markup {
     page.anchor = anchor(index);
+    let stages = breakdowns(section);
     html! {
         section id=(page.anchor) {
             @if under_a_suite {
@@ -79,19 +81,58 @@ fn workload(page: &mut Page, section: &Section<'_>, index: usize, under_a_suite:
                 "."
             }
             (verdicts(section))
-            (page.charts(&charts(section)))
+            (page.charts(&charts(section, &stages)))
             (published_peaks(section))
             (side_by_side(section))
             (table(page, section))
+            (stages_tables(&stages))
         }
     }
 }
 
-fn charts(section: &Section<'_>) -> Vec<crate::chart::Chart> {
+/// Where the time of the requests went, as numbers.
+fn stages_tables(all: &[Breakdown<'_>]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            details {
+                summary { "Mean time in each stage" }
+                @for breakdown in all { (stages_table(breakdown)) }
+            }
+        }
+    }
+}
+
+fn stages_table(breakdown: &Breakdown<'_>) -> Markup {
+    let several = breakdown.rows.iter().any(|row| row.drive.is_some());
+    let time = |ns: Option<f64>| ns.map_or_else(|| crate::text::NONE.to_owned(), crate::text::latency);
+    html! {
+        div.scroll { table.stack {
+            thead { tr {
+                th { (clean(breakdown.class)) }
+                @if several { th { "at" } }
+                @for stage in &breakdown.stages { th.number { (clean(stage)) } }
+                th.number { "mean" } th.number { "followed" } th { "" }
+            } }
+            tbody { @for row in &breakdown.rows { tr data-drive=[row.drive] {
+                th scope="row" { (clean(&row.label)) }
+                @if several { td data-label="at" { (crate::text::short_place(&row.point.at)) } }
+                @for stage in &breakdown.stages {
+                    td.number data-label=(clean(stage)) { (time(row.stage_ns(stage))) }
+                }
+                td.number data-label="mean" { (time(Some(row.mean_ns()))) }
+                td.number data-label="followed" { (crate::text::grouped(row.times.ios)) }
+                td data-label="Provenance" { small { (row.point.origin.word()) } }
+            } } }
+        } }
+    }
+}
+
+fn charts(section: &Section<'_>, stages: &[Breakdown<'_>]) -> Vec<crate::chart::Chart> {
     let mut out = Vec::new();
     if section.is_checkpoints() {
         out.extend(singles_chart(section));
         out.extend(passes_chart(section));
+        out.extend(stages.iter().map(stages_chart));
         return out;
     }
     out.extend(bars(section));
@@ -100,6 +141,7 @@ fn charts(section: &Section<'_>) -> Vec<crate::chart::Chart> {
         out.extend(time_charts(section));
     }
     out.extend(curves(section));
+    out.extend(stages.iter().map(stages_chart));
     out.extend(rounds_chart(section));
     out
 }

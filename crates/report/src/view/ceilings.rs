@@ -144,6 +144,7 @@ fn facts(rated: &Rated) -> Vec<Rating> {
         ("Power, idle", watts(rated.power_idle_w)),
         ("Drive writes a day", dwpd),
         ("Written over the life", rated.pbw.map(|pb| format!("{pb} PB"))),
+        ("Program and erase cycles", rated.pe_cycles.map(|n| text::grouped(n.into()))),
         ("Mean time between failures", rated.mtbf_hours.map(|h| format!("{} hours", text::grouped(h)))),
         ("Warranty", years(rated.warranty_years)),
         ("Interface", pcie),

@@ -39,7 +39,8 @@ pub(crate) fn deviations(fidelity: &Fidelity) -> Vec<Deviation> {
     let each = fidelity.groups().into_iter().map(|(drive, workload, suite)| {
         row(&drive, &suite, &workload, &|r| {
             let p = &r.published;
-            (p.drive_id.as_str(), p.workload.as_str(), p.suite.as_str()) == (drive.as_str(), workload.as_str(), suite.as_str())
+            (p.drive_id.as_str(), p.workload.as_str(), p.suite.as_str())
+                == (drive.as_str(), workload.as_str(), suite.as_str())
         })
     });
     together.into_iter().filter(|d| d.free.is_some() || d.at_ceiling.is_some()).chain(each).collect()

@@ -64,13 +64,14 @@ pub(super) fn rule_of(suite: &Suite, workload: &str) -> Option<SteadyRule> {
     })
 }
 
-/// By the transfer size; where the suite does not tell it, by the bytes an operation moved.
+/// By the transfer size; where the suite does not tell it, by the bytes an operation moved. Trims move none.
 pub(super) fn rate_of(kind: Option<Kind>, point: &PointResult) -> Rate {
     let moved = || {
         let (bytes, ios) = (point.value(MetricName::Bandwidth)?, point.value(MetricName::Iops)?);
         (ios > 0.0).then(|| Bytes((bytes / ios).round() as u64))
     };
     let bandwidth = match kind {
+        Some(kind) if matches!(kind.rw, Rw::Trim | Rw::RandTrim) => false,
         Some(kind) => !kind.rw.is_random() || kind.bs >= BANDWIDTH_BLOCK_MIN,
         None => moved().is_none_or(|bs| bs >= BANDWIDTH_BLOCK_MIN),
     };

@@ -16,6 +16,7 @@ mod matrix;
 mod notes;
 mod published;
 mod space;
+mod stages;
 mod steady;
 mod time;
 
@@ -29,7 +30,8 @@ pub(crate) use kind::{Kind, Procedure, kind_of};
 pub(crate) use matrix::{Matrix, matrix};
 pub(crate) use notes::Notes;
 pub(crate) use published::{peaks, words_of_place as words_of_published_place};
-pub(crate) use space::{Space, space_charts};
+pub(crate) use space::{Space, WearRow, space_charts, wear_rows};
+pub(crate) use stages::{Breakdown, breakdowns, sentences, stages_chart};
 pub(crate) use steady::{Rounds, WindowRow, rounds_chart, window_rows};
 pub(crate) use time::time_charts;
 

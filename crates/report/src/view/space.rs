@@ -4,7 +4,7 @@ use super::{distinct, drives, hover, labels, tag};
 use crate::chart::{Axis, Chart, Line, Look, Mark};
 use crate::text;
 use flashlab_analysis::RunRecord;
-use flashlab_samples::{MetricName, PointResult};
+use flashlab_samples::{MetricName, PointResult, Wear};
 use flashlab_units::Bytes;
 
 const SHOWN: [MetricName; 3] = [MetricName::FreePool, MetricName::WriteAmplification, MetricName::Bandwidth];
@@ -27,6 +27,41 @@ pub(crate) fn space_charts(runs: &[RunRecord]) -> Vec<Space<'_>> {
     };
     let all = suites.into_iter().map(|suite| Space { suite, charts: charts(suite) });
     all.filter(|space| !space.charts.is_empty()).collect()
+}
+
+/// What the flash of a drive has been through by the end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WearRow {
+    pub(crate) suite: String,
+    pub(crate) label: String,
+    pub(crate) rank: usize,
+    pub(crate) origin: &'static str,
+    /// Erases of a superblock: least, mean, most.
+    pub(crate) erases: [String; 3],
+    /// Share of the rated life; that no rating is known is not zero.
+    pub(crate) used: String,
+    pub(crate) free_pool: String,
+}
+
+/// A row a run whose log says how often its blocks were erased, by the last of its logs.
+pub(crate) fn wear_rows(runs: &[RunRecord]) -> Vec<WearRow> {
+    let drives = drives(runs);
+    let row = |(run, label): (&RunRecord, String)| {
+        let logs = run.points().filter_map(|point| Some((point, point.job.as_ref()?.health?)));
+        let (point, health) = logs.last()?;
+        let Wear { erases_min, erases_mean, erases_max } = health.wear?;
+        let none = || text::NONE.to_owned();
+        Some(WearRow {
+            suite: run.suite.id.clone(),
+            rank: drives.iter().position(|d| *d == label).unwrap_or_default(),
+            label,
+            origin: point.origin.word(),
+            erases: [erases_min.to_string(), format!("{erases_mean:.2}"), erases_max.to_string()],
+            used: health.percentage_used.map_or_else(none, |used| format!("{used:.3} %")),
+            free_pool: health.free_pool.map_or_else(none, |free| free.si()),
+        })
+    };
+    runs.iter().zip(labels(runs)).filter_map(row).collect()
 }
 
 /// The points of a run that say `name`, each with the bytes written up to its end.

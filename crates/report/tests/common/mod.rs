@@ -22,9 +22,9 @@ pub fn profile() -> DriveProfile {
 /// its grid, the top of a sweep, a steady state, and a place that the grid does not have.
 pub fn published() -> Vec<PublishedPoint> {
     use MetricName::{Bandwidth, Iops, LatMean};
-    let point = |suite, workload: &str, at: Option<(u32, u32)>, metric, value, printed: &str| PublishedPoint {
+    let point = |suite: &str, workload: &str, at: Option<(u32, u32)>, metric, value, printed: &str| PublishedPoint {
         drive_id: "sample-122".into(),
-        suite,
+        suite: suite.into(),
         workload: workload.into(),
         iodepth: at.map(|(depth, _)| depth),
         numjobs: at.map(|(_, jobs)| jobs),
@@ -122,6 +122,20 @@ fn series(load: &Load, iops: u64, mean_ns: u64, seconds: u64, dice: &mut Dice) -
     Series { intervals: (0..seconds).map(|i| interval(i, dice)).collect() }
 }
 
+/// Stages that add up to the mean.
+fn classes(load: &Load, ios: u64, mean_ns: u64) -> Vec<ClassTimes> {
+    let (class, last) = if load.writes { ("write", "buffer wait") } else { ("mapped read", "die wait") };
+    let stage = |stage: &str, mean_ns: u64| StageTime { stage: stage.into(), mean_ns: mean_ns as f64 };
+    let stages = vec![
+        stage("host", 1_200),
+        stage("controller", 500),
+        stage(last, mean_ns - 11_700),
+        stage("hold-off", 0),
+        stage("link", 10_000),
+    ];
+    vec![ClassTimes { class: class.into(), ios, stages }]
+}
+
 fn job(load: &Load, modelled: bool, samples: u64, seconds: u64, dice: &mut Dice) -> JobResult {
     let (iops, mean_ns) = load.point();
     let done = DirectionResult {
@@ -129,6 +143,7 @@ fn job(load: &Load, modelled: bool, samples: u64, seconds: u64, dice: &mut Dice)
         bytes: Bytes(iops * seconds * load.bs),
         lat: latencies(mean_ns, samples, dice),
         slat: None,
+        service: None,
     };
     let (read, write) =
         if load.writes { (DirectionResult::default(), done) } else { (done, DirectionResult::default()) };
@@ -141,7 +156,7 @@ fn job(load: &Load, modelled: bool, samples: u64, seconds: u64, dice: &mut Dice)
         trim: DirectionResult::default(),
         in_flight_mean: Some(f64::from(load.depth * load.jobs)),
         series: series(load, iops, mean_ns, seconds_shown, dice),
-        classes: vec![],
+        classes: if modelled { classes(load, iops * seconds / 16, mean_ns) } else { vec![] },
         shares: vec![JobShare { ios: iops * seconds / u64::from(load.jobs), lat_mean_ns: Some(mean_ns as f64) }],
         granted: granted(modelled),
         errors: vec![],
@@ -263,6 +278,7 @@ pub fn modelled_review(depths: &[u32], jobs: &[u32]) -> RunRecord {
                 host_written: Some(host),
                 media_written: Some(Bytes(host.0 + host.0 / 50)),
                 free_pool: Some(Bytes(free)),
+                wear: Some(Wear { erases_min: 2, erases_mean: 2.5, erases_max: 4 }),
                 ..HealthLog::default()
             });
         }

@@ -133,7 +133,14 @@ pub fn job_result(ios: u64, seed: u64) -> JobResult {
         trim: DirectionResult::default(),
         in_flight_mean: Some(31.999_999_999_999_996),
         series: Series { intervals },
-        classes: vec![],
+        classes: vec![ClassTimes {
+            class: "mapped read".into(),
+            ios: ios / 16,
+            stages: vec![
+                StageTime { stage: "controller".into(), mean_ns: 484.5 },
+                StageTime { stage: "die read".into(), mean_ns: 70_000.0 + 1.0 / 3.0 },
+            ],
+        }],
         shares: vec![
             JobShare { ios: ios - ios / 3, lat_mean_ns: Some(460_123.1) },
             JobShare { ios: ios / 3, lat_mean_ns: None },
@@ -144,11 +151,13 @@ pub fn job_result(ios: u64, seed: u64) -> JobResult {
             features: vec!["SINGLE_ISSUER".into(), "registered-buffers".into()],
             refused: vec!["IOPOLL: the device has no polled queues".into()],
         },
-        errors: vec![ErrorCount { kind: "EIO".into(), count: 2, first_offset: Some(Bytes(4096)) }],
+        errors: vec![ErrorCount { kind: "EIO".into(), count: 2, first_offset: Some(Bytes(4096)), addresses: vec![] }],
         cpu: Some(CpuTime { user: Nanos::millis(301), system: Nanos::millis(702) }),
         health: Some(HealthLog {
             host_written: Some(Bytes::gib(1)),
             media_written: Some(Bytes::gib(3)),
+            wear: Some(Wear { erases_min: 1, erases_mean: 4.0 / 3.0, erases_max: u32::MAX }),
+            percentage_used: Some(0.1),
             ..HealthLog::default()
         }),
         ended: Ended::Completed,

@@ -49,12 +49,16 @@ fn sweeps(sweep: &SweepStep, points: &[&PublishedPoint]) -> Vec<SuiteStep> {
     }
     let sweep = SweepStep { interval_goal: sweep.interval_goal.or(Some(INTERVAL_SHARE)), ..sweep.clone() };
     if sweep.rw.writes() || points.iter().any(|p| p.comparable == Comparable::Peak) {
-        return vec![SuiteStep::Sweep(sweep)];
+        return vec![SuiteStep::Sweep(Box::new(sweep))];
     }
     if !sweep.threads.is_empty() {
         let threads: Vec<u32> =
             sweep.threads.iter().copied().filter(|t| points.iter().any(|p| p.threads == Some(*t))).collect();
-        return if threads.is_empty() { vec![] } else { vec![SuiteStep::Sweep(SweepStep { threads, ..sweep })] };
+        return if threads.is_empty() {
+            vec![]
+        } else {
+            vec![SuiteStep::Sweep(Box::new(SweepStep { threads, ..sweep }))]
+        };
     }
     let mut by_depth: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (iodepth, numjobs) in points.iter().filter_map(|p| p.iodepth.zip(p.numjobs)) {
@@ -63,6 +67,7 @@ fn sweeps(sweep: &SweepStep, points: &[&PublishedPoint]) -> Vec<SuiteStep> {
             jobs.push(numjobs);
         }
     }
-    let step = |(iodepth, numjobs)| SuiteStep::Sweep(SweepStep { iodepth: vec![iodepth], numjobs, ..sweep.clone() });
+    let step =
+        |(iodepth, numjobs)| SuiteStep::Sweep(Box::new(SweepStep { iodepth: vec![iodepth], numjobs, ..sweep.clone() }));
     by_depth.into_iter().map(step).collect()
 }

@@ -6,10 +6,6 @@ use serde::Serialize;
 
 /// Days in a year of the calendar.
 const DAYS_A_YEAR: f64 = 365.25;
-/// Days in a year of a rating: drive writes a day are counted over 365.
-const DAYS_A_RATED_YEAR: f64 = 365.0;
-/// Bytes in a petabyte.
-const PETABYTE: f64 = 1e15;
 
 /// How long the rated writes last.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,19 +19,15 @@ pub struct Life {
 }
 
 impl Life {
-    /// Of a drive whose host writes `daily` bytes a day. The rating holds for the write amplification of
-    /// the vendor's endurance workload, which data sheets don't state; it is not corrected for that of
-    /// the load.
+    /// Of a drive whose host writes `daily` bytes a day. The rating ([`DriveProfile::rated_written`]) is not
+    /// corrected for the write amplification of the load.
     pub(super) fn of(profile: &DriveProfile, daily: Option<Bytes>) -> Self {
         let r = &profile.rated;
-        let capacity = profile.parameters.capacity.user.value.0 as f64;
-        let (rated_bytes, ground) = match (r.pbw, r.dwpd.zip(r.dwpd_years)) {
-            (Some(pbw), _) => (Some(pbw * PETABYTE), format!("rated for {pbw} PB written")),
-            (None, Some((dwpd, years))) => (
-                Some(dwpd * capacity * DAYS_A_RATED_YEAR * f64::from(years)),
-                format!("rated for {dwpd} drive writes a day over {years} years"),
-            ),
-            (None, None) => (None, "neither petabytes written nor drive writes a day are stated".to_owned()),
+        let rated_bytes = profile.rated_written();
+        let ground = match (r.pbw, r.dwpd.zip(r.dwpd_years)) {
+            (Some(pbw), _) => format!("rated for {pbw} PB written"),
+            (None, Some((dwpd, years))) => format!("rated for {dwpd} drive writes a day over {years} years"),
+            (None, None) => "neither petabytes written nor drive writes a day are stated".to_owned(),
         };
         let daily = daily.filter(|d| d.0 > 0).map(|d| d.0 as f64);
         let years = rated_bytes.zip(daily).map(|(bytes, daily)| bytes / daily / DAYS_A_YEAR);
