@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Fidelity(Fidelity),
     /// Ask modelled drives what they would do under a load, fresh and in steady state
     WhatIf(WhatIf),
+    /// Fit the free parameters of a drive's model to published or measured results
+    Fit(Fit),
     /// List the modelled drives, or show one with the source of every parameter
     Drives(Drives),
     /// List the hosts that load modelled drives, or show one with the source of every parameter
@@ -237,6 +239,38 @@ pub(crate) struct Fidelity {
     /// Replace a file that exists
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Fit {
+    /// The drive: its profile is fitted, or a twin begins with it
+    #[arg(long, value_name = "DRIVE")]
+    pub(crate) drive: String,
+    /// Fit a twin of what was measured in these runs [default: fit to what reviews published of the drive]
+    #[arg(long, value_name = "RUN", value_delimiter = ',')]
+    pub(crate) from: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Name of the twin's profile [default: that of the measured drive and -twin]
+    #[arg(long, value_name = "ID", requires = "from")]
+    pub(crate) id: Option<String>,
+    /// Write the fitted profile (TOML) to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) out: Option<PathBuf>,
+    /// Fail (exit code 1) if the profile is not what the fit gives
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) check: bool,
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u32>,
+    /// Seed of all streams; the same seed gives the same profile
+    #[arg(long, default_value_t = SEED)]
+    pub(crate) seed: u64,
+    /// More drive profiles (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -8,7 +8,7 @@ use flashlab_guard::{Consent, Inspection, Subject};
 use flashlab_io::{FileTarget, OpenOptions};
 use flashlab_lab::TargetFacts;
 use flashlab_samples::{Origin, TargetKind};
-use flashlab_spec::{DriveProfile, RoundLength, SpecError, Suite, SuiteStep};
+use flashlab_spec::{DriveProfile, SpecError, Suite};
 use flashlab_target::Target;
 use flashlab_units::Bytes;
 use std::path::{Path, PathBuf};
@@ -43,20 +43,10 @@ pub(crate) fn named(on: &str, size: Option<Bytes>, profiles: &[PathBuf], suite: 
     Ok(Named::Real(Box::new(flashlab_guard::inspect(path)?)))
 }
 
-/// A purged modelled drive at the scale that `suite` needs: its shortest point of writes must still
-/// exceed the write buffer, which is not scaled.
+/// A purged modelled drive at the scale that `suite` needs.
 pub(crate) fn model(drive: &CatalogDrive, suite: &Suite) -> Result<ModelledDrive, SpecError> {
-    let point = |step: &SuiteStep| match step {
-        SuiteStep::Sweep(s) if s.rw.writes() => s.runtime,
-        SuiteStep::Steady(s) => match s.round {
-            RoundLength::CapacityShare(_) => None,
-            RoundLength::Time(time) => Some(time),
-        },
-        SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Checkpoint(_) | SuiteStep::Sweep(_) => None,
-    };
-    let shortest = suite.steps.iter().filter_map(point).min();
     let (profile, digest) = (drive.profile.clone(), Some(drive.sha256.clone()));
-    Ok(ModelledDrive::for_points(profile, catalog::hosts()?, digest, shortest))
+    Ok(ModelledDrive::for_suite(profile, catalog::hosts()?, digest, suite))
 }
 
 /// What a plan needs to know of a path, without opening it.

@@ -5,6 +5,7 @@ mod doctor;
 mod drives;
 mod export;
 mod fidelity;
+mod fit;
 mod hosts;
 mod list;
 mod load;
@@ -38,6 +39,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Export(args) => export::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Fidelity(args) => fidelity::run(&args),
+        Command::Fit(args) => fit::run(&args),
         Command::WhatIf(args) => what_if::run(&args),
         Command::Drives(args) => drives::run(&args),
         Command::Hosts(args) => hosts::run(&args),
