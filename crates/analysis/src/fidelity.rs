@@ -60,7 +60,7 @@ pub fn fidelity(published: &[PublishedPoint], results: &[&PointResult]) -> Fidel
     let ceilings = ceilings(published);
     let mut out = Fidelity::default();
     for p in published.iter().filter(|p| results.iter().any(|r| r.at.drive_id == p.drive_id)) {
-        let place: Place<'_> = (&p.drive_id, p.suite, &p.workload, p.iodepth, p.numjobs, p.threads, p.pass);
+        let place: Place<'_> = (&p.drive_id, &p.suite, &p.workload, p.iodepth, p.numjobs, p.threads, p.pass);
         let result = match p.comparable {
             Comparable::Point => at.get(&place).and_then(|r| r.value(p.metric)),
             Comparable::Peak => at
@@ -93,11 +93,11 @@ impl Fidelity {
     }
 
     /// Drives and workloads that have rows, in order, each once.
-    pub fn groups(&self) -> Vec<(String, String, &'static str)> {
+    pub fn groups(&self) -> Vec<(String, String, String)> {
         let mut out: Vec<_> = self
             .rows
             .iter()
-            .map(|r| (r.published.drive_id.clone(), r.published.workload.clone(), r.published.suite))
+            .map(|r| (r.published.drive_id.clone(), r.published.workload.clone(), r.published.suite.clone()))
             .collect();
         out.sort();
         out.dedup();
@@ -113,11 +113,11 @@ impl Fidelity {
     }
 }
 
-type Group = (String, &'static str, bool);
+type Group = (String, String, bool);
 
 /// Drive, suite (with the state in it) and direction.
 fn group(p: &PublishedPoint) -> Group {
-    (p.drive_id.clone(), p.suite, p.workload.contains("write") || p.suite == "checkpoint")
+    (p.drive_id.clone(), p.suite.clone(), p.workload.contains("write") || p.suite == "checkpoint")
 }
 
 /// Published maxima in bytes a second.
@@ -167,7 +167,7 @@ mod tests {
     fn published_at(iodepth: u32, metric: MetricName, value: f64, comparable: Comparable) -> PublishedPoint {
         PublishedPoint {
             drive_id: "d".into(),
-            suite: "review",
+            suite: "review".into(),
             workload: "rand-read-4k".into(),
             iodepth: Some(iodepth),
             numjobs: Some(1),

@@ -1,9 +1,18 @@
 //! The figures of a job's result.
 
-use flashlab_samples::{Condition, Ended, JobResult, LatencyHistogram, Metric, MetricName};
+use flashlab_samples::{
+    Condition, ERROR_ADDRESSES_MAX, Ended, Granted, JobResult, LatencyHistogram, Metric, MetricName,
+};
+use flashlab_units::Nanos;
 
 /// In a feature that was in force: reads of what was never written.
 const UNWRITTEN: &str = "unwritten";
+
+/// Engines that ask nothing of the target.
+const NOTHING_DONE: [&str; 2] = ["null", "io_uring-nop"];
+
+/// Findings of an engine that are shown beside figures; the result has all.
+const FOUND_MAX: usize = 4;
 
 /// All figures that `result` supports, in the order of [`MetricName::ALL`]. Nothing measured gives
 /// no figure, never zero.
@@ -39,13 +48,26 @@ pub fn figures(result: &JobResult) -> Vec<Metric> {
 pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
     let mut out = Vec::new();
     match result.ended {
+        Ended::Completed if !result.errors.is_empty() => {
+            out.push("went on in spite of errors: not a clean result".into());
+        }
         Ended::Completed | Ended::IntervalReached => {}
         Ended::Interrupted => out.push(format!("interrupted: covers {} only", result.elapsed)),
         Ended::Failed => out.push(format!("failed after {}: not a clean result", result.elapsed)),
     }
     for error in &result.errors {
-        let place = error.first_offset.map(|o| format!(", first at byte {}", o.0)).unwrap_or_default();
+        let place = match error.addresses.as_slice() {
+            [] | [_] => error.first_offset.map(|o| format!(", first at byte {}", o.0)).unwrap_or_default(),
+            all => {
+                let offsets: Vec<String> = all.iter().map(|a| a.offset.0.to_string()).collect();
+                let more = if all.len() == ERROR_ADDRESSES_MAX { " and perhaps more" } else { "" };
+                format!(", at bytes {}{more}", offsets.join(", "))
+            }
+        };
         out.push(format!("{} × {}{place}", error.count, error.kind));
+    }
+    if NOTHING_DONE.contains(&result.granted.engine.as_str()) {
+        out.push(format!("engine {}: no I/O reached the target; what the program itself costs", result.granted.engine));
     }
     if result.ios() == 0 {
         out.push("no I/O was completed in the measured window: there is no figure".into());
@@ -62,6 +84,37 @@ pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
         let below = result.granted.refused.iter().find(|r| r.starts_with("O_DIRECT below"));
         out.push(below.cloned().unwrap_or_else(|| "not O_DIRECT: the page cache takes part".into()));
     }
+    out.extend(granted(&result.granted));
+    out.extend(other_times(result));
+    out
+}
+
+/// What an engine found beside the figures, and what a person asked for in vain.
+fn granted(granted: &Granted) -> impl Iterator<Item = String> {
+    let found = |text: &&String| text.starts_with("open loop") || text.starts_with("verify-");
+    let asked = |text: &&String| ["IOPOLL:", "SQPOLL:", "io_uring:"].iter().any(|what| text.starts_with(what));
+    let found = granted.features.iter().filter(found).take(FOUND_MAX).cloned();
+    found.chain(granted.refused.iter().filter(asked).map(|text| format!("asked for and not granted: {text}")))
+}
+
+/// Latencies beside the usual one: of the way in, from the actual submission of an open loop, of flushes.
+fn other_times(result: &JobResult) -> Vec<String> {
+    let mut out = Vec::new();
+    for (word, direction) in [("read", &result.read), ("write", &result.write), ("trim", &result.trim)] {
+        let times = [
+            ("service time, from the actual submission", &direction.service),
+            ("slat, the time that submission takes", &direction.slat),
+        ];
+        for (what, latency) in times.into_iter().filter_map(|(what, latency)| Some((what, latency.as_ref()?))) {
+            if let (Some(mean), Some(p99)) = (latency.mean_ns(), latency.percentile(99.0)) {
+                out.push(format!("{word} {what}: mean {}, p99 {}", Nanos(mean.round() as u64), p99.value));
+            }
+        }
+    }
+    let flushes = result.classes.iter().filter(|class| ["fsync", "fdatasync"].contains(&class.class.as_str()));
+    for (class, whole) in flushes.filter_map(|class| Some((class, class.stages.first()?))) {
+        out.push(format!("{} × {}, mean {}", class.ios, class.class, Nanos(whole.mean_ns.round() as u64)));
+    }
     out
 }
 
@@ -77,8 +130,8 @@ fn thin_percentiles(latency: &LatencyHistogram) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashlab_samples::{DirectionResult, Granted, Series};
-    use flashlab_units::{Bytes, Nanos};
+    use flashlab_samples::{DirectionResult, ErrorAddress, ErrorCount, Series};
+    use flashlab_units::Bytes;
 
     fn result(ios: u64) -> JobResult {
         let mut read = DirectionResult { ios, bytes: Bytes(ios * 4096), ..Default::default() };
@@ -125,6 +178,29 @@ mod tests {
         assert_eq!(all[0].name, MetricName::Iops);
         job.write.ios = 1;
         assert_eq!(figures(&job)[0].name, MetricName::Bandwidth, "beside writes there is one");
+    }
+
+    #[test]
+    fn what_else_was_timed_and_what_was_not_granted_is_said() {
+        let mut result = result(20_000);
+        let mut service = LatencyHistogram::new();
+        (0..100).for_each(|_| service.record(Nanos::micros(40)));
+        result.read.service = Some(service);
+        result.granted.refused = vec!["NO_SQARRAY: EINVAL".into(), "IOPOLL: no poll queues".into()];
+        result.granted.features = vec!["SINGLE_ISSUER".into(), "open loop not kept up with: late".into()];
+        result.errors = vec![];
+        let said = remarks(&result, Condition::AfterFill);
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said[0].starts_with("open loop") && said[1] == "asked for and not granted: IOPOLL: no poll queues");
+        assert!(said[2].starts_with("read service time") && said[2].contains("40"), "{said:?}");
+    }
+
+    #[test]
+    fn errors_are_said_by_kind_and_address() {
+        let addresses = [8192, 4096].map(|at| ErrorAddress { offset: Bytes(at), count: 2 }).to_vec();
+        let error = ErrorCount { kind: "EIO".into(), count: 4, first_offset: Some(Bytes(8192)), addresses };
+        let said = remarks(&JobResult { errors: vec![error], ..result(9) }, Condition::AfterFill);
+        assert_eq!(said, ["went on in spite of errors: not a clean result", "4 × EIO, at bytes 8192, 4096"]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct PublishedPoint {
     /// Drive, by the name of its profile.
     pub drive_id: String,
     /// Our suite that measures the same: `review`, `steady`, `gds` or `checkpoint`.
-    pub suite: &'static str,
+    pub suite: String,
     /// Workload.
     pub workload: String,
     /// Outstanding I/Os a job.
@@ -102,7 +102,7 @@ pub fn published(text: &str, file: &str) -> Result<Vec<PublishedPoint>, Publishe
         let value = row.value_base.filter(|v| v.is_finite() && *v > 0.0);
         out.push(PublishedPoint {
             drive_id: row.drive_resolved,
-            suite,
+            suite: suite.to_owned(),
             workload: row.workload,
             iodepth: row.iodepth,
             numjobs: row.numjobs,

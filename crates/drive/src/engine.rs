@@ -270,7 +270,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             let Some((at, event)) = self.events.next::<READS>() else {
                 // The jobs have no more requests.
                 self.stop = Some(Stop::Goal);
-                self.end_window(self.outcome.completed_at());
+                self.end_window(self.all_written_at(now));
                 break;
             };
             assert!(at >= now, "time does not run backwards");
@@ -281,6 +281,13 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             }
         }
         now
+    }
+
+    /// When all that jobs with an end of their own wrote is in flash, less the time of one program, in which
+    /// the first data was on its way. The buffer is not scaled down as such a job is: it would hide a part
+    /// of the job that it does not hide of one a thousand times as large.
+    fn all_written_at(&self, last_event: Ps) -> Ps {
+        self.outcome.completed_at().max(last_event.saturating_sub(self.nand.program_time()))
     }
 
     /// Moves a request one box on, or several where the times between are known: a read goes from the link by
@@ -481,7 +488,8 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             Goal::Amount { bytes, limit } => {
                 self.outcome.bytes_asked() >= bytes || limit.is_some_and(|limit| self.is_over(limit, now))
             }
-            Goal::Extents { bytes } => self.outcome.bytes_asked() >= bytes,
+            // Ends with its last program, see `all_written_at`.
+            Goal::Extents { .. } => false,
             Goal::Interval { time, .. } => ios >= READS_MIN && self.outcome.elapsed(now) >= time,
         };
         if done || ios >= IOS_MAX {

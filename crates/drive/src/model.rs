@@ -5,7 +5,10 @@ use crate::ftl::{Collected, Ftl, Policy, UNMAPPED, Victims};
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
 use flashlab_samples::{Ended, Granted, HealthLog, JobResult, Origin, Series, TargetIdentity, TargetKind};
-use flashlab_spec::{DriveProfile, Feature, Hosts, Isolation, Job, Pattern, Region, Rw, SpecError, VictimChoice};
+use flashlab_spec::{
+    DriveProfile, Feature, Hosts, Isolation, Job, Pattern, Region, RoundLength, Rw, SpecError, SteadyStep, Suite,
+    SuiteStep, VictimChoice,
+};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use flashlab_workload::named_seed;
@@ -18,6 +21,9 @@ const INTERVAL_SHARE: f64 = 0.005;
 const POINT: Nanos = Nanos::secs(30);
 /// A write point lasts at least this many buffers after the first, unmeasured one.
 const BUFFERS_MEASURED: u64 = 3;
+/// As many shortest points a checkpoint is at least: its first programs, and those in flight at its end,
+/// are no small part of it otherwise.
+const CHECKPOINT_POINTS: u64 = 2;
 /// A fill of more buffers than this is simulated I/O by I/O for so long and written in bulk after.
 const BUFFERS_OF_A_FILL: u64 = 8;
 
@@ -51,6 +57,20 @@ pub struct ModelledDrive {
 }
 
 impl ModelledDrive {
+    /// A purged drive at the scale that `suite` needs: its shortest point of writes must still exceed the
+    /// write buffer, which is not scaled, and a checkpoint must be several of them.
+    pub fn for_suite(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>, suite: &Suite) -> Self {
+        let rate = profile.parameters.program_rate();
+        let point = |step: &SuiteStep| match step {
+            SuiteStep::Sweep(s) if s.rw.writes() => s.runtime,
+            SuiteStep::Steady(SteadyStep { round: RoundLength::Time(time), .. }) => Some(*time),
+            SuiteStep::Checkpoint(c) => Some(rate.time_for(Bytes(c.bytes.0 / CHECKPOINT_POINTS))),
+            SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Sweep(_) => None,
+        };
+        let shortest = suite.steps.iter().filter_map(point).min();
+        Self::for_points(profile, hosts, profile_sha256, shortest)
+    }
+
     /// A purged drive by a checked profile, loaded by `hosts`. `profile_sha256` identifies the text
     /// that the profile was read from.
     pub fn new(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>) -> Self {
@@ -67,7 +87,7 @@ impl ModelledDrive {
         shortest: Option<Nanos>,
     ) -> Self {
         let units = shortest.map_or(0.0, |shortest| {
-            let written = program_rate(&profile).0 * shortest.as_secs_f64();
+            let written = profile.parameters.program_rate().0 * shortest.as_secs_f64();
             let buffers = ((BUFFERS_MEASURED + 1) * profile.parameters.write.buffer.value.0) as f64;
             let p = &profile.parameters;
             let full = (p.capacity.user.value.0 / p.mapping.indirection_unit.value.0) as f64;
@@ -220,7 +240,7 @@ impl ModelledDrive {
     }
 
     fn program_rate(&self) -> BytesPerSecond {
-        program_rate(&self.profile)
+        self.profile.parameters.program_rate()
     }
 
     /// Writes what a simulated start of a fill has left, and adds its time and bytes to the result.
@@ -243,6 +263,17 @@ impl ModelledDrive {
         result.elapsed += rate.time_for(Bytes(bytes)).max(self.program_rate().time_for(Bytes(programmed)));
         result.write.bytes.0 += bytes;
         result.write.ios += bytes / job.bs.0;
+    }
+
+    /// What a whole checkpoint takes besides its bytes.
+    fn add_job_time(&self, job: &Job, result: &mut JobResult) {
+        let time = self.hosts.of(job.generator).job_time.as_ref().map_or(Nanos::ZERO, |t| t.value);
+        let with = result.elapsed + Nanos(time.0 / self.geometry.factor);
+        if with.0 > 0 {
+            let busy = result.elapsed.0 as f64 / with.0 as f64;
+            result.in_flight_mean = result.in_flight_mean.map(|n| n * busy);
+        }
+        result.elapsed = with;
     }
 
     /// Leaves as much of the spare free as the profile says that a fill of such transfers does. Dead
@@ -352,6 +383,9 @@ impl Target for ModelledDrive {
             self.finish_fill(&scaled, self.counters.host_written - written_before, &mut result);
             self.age(job);
         }
+        if !scaled.extents.is_empty() {
+            self.add_job_time(&scaled, &mut result);
+        }
         result.health = Some(self.health_now().since(&before));
         Ok(result)
     }
@@ -379,13 +413,6 @@ impl Target for ModelledDrive {
     fn scale(&self) -> u64 {
         self.geometry.factor
     }
-}
-
-/// Sequential writes in bytes a second while programs are the limit.
-fn program_rate(profile: &DriveProfile) -> BytesPerSecond {
-    let p = &profile.parameters;
-    let in_flight = f64::from(p.write.programs_in_flight.value.min(p.nand.dies.value));
-    BytesPerSecond(in_flight * p.nand.program_unit.value.0 as f64 / p.nand.program_time.value.as_secs_f64())
 }
 
 /// Random writes of whole units until write amplification no longer moves.

@@ -196,6 +196,11 @@ impl Nand {
         at + around
     }
 
+    /// Time of a program.
+    pub(crate) fn program_time(&self) -> Ps {
+        self.program_time
+    }
+
     /// Mean time of a page read.
     pub(crate) fn page_time_mean(&self) -> Ps {
         self.page_times.iter().sum::<Ps>() / PAGE_TYPES as u64

@@ -28,6 +28,7 @@ pub(crate) struct ReadAhead {
     window: u64,
     window_byte: PerByte,
     miss_time: Ps,
+    miss: PerByte,
     hit_time: Ps,
     hit: PerByte,
     rate: PerByte,
@@ -59,6 +60,7 @@ impl ReadAhead {
             window: p.window.value.0,
             window_byte: PerByte::of(p.window_rate.value),
             miss_time: ps(p.miss_time.value),
+            miss: PerByte::of(p.miss_rate.as_ref().unwrap_or(&p.rate).value),
             hit_time: ps(p.hit_time.value),
             hit: PerByte::of(p.hit_rate.value),
             rate: PerByte::of(p.rate.value),
@@ -85,7 +87,7 @@ impl ReadAhead {
             return Served::Hit(self.server.serve(at, self.rate.time(bytes)) + self.hit_time + self.hit.time(bytes));
         }
         let lost = if self.reads_ahead_of(offset, bytes) { self.window - bytes } else { 0 };
-        let busy = self.window_byte.time(lost) + self.miss_time + self.rate.time(bytes);
+        let busy = self.window_byte.time(lost) + self.miss_time + self.miss.time(bytes);
         Served::Missed(self.server.serve(at, busy))
     }
 
@@ -121,6 +123,7 @@ mod tests {
             window: assumed(Bytes(10_000)),
             window_rate: assumed(BytesPerSecond(1e9)),
             miss_time: assumed(Nanos(500)),
+            miss_rate: None,
             hit_time: assumed(Nanos(7_000)),
             hit_rate: assumed(BytesPerSecond(2e9)),
             rate: assumed(BytesPerSecond(1e9)),

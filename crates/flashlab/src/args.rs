@@ -1,6 +1,12 @@
 //! The arguments, as parsed; touches nothing.
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+mod load;
+mod real;
+
+pub(crate) use load::Load;
+pub(crate) use real::{CpuList, Engine, Fallback, Keep, Real};
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::path::PathBuf;
 
@@ -11,7 +17,8 @@ Exit codes: 0 done, 1 a criterion was not met, 2 usage or spec, 3 device or I/O 
 Start with:
   flashlab review                                  review a modelled drive, no hardware needed
   flashlab plan quick --on ./scratch.img --size 1G what a run would do; touches nothing
-  flashlab run quick --on ./scratch.img --size 1G  a first answer about a disk in about a minute";
+  flashlab run quick --on ./scratch.img --size 1G  a first answer about a disk in about a minute
+  flashlab load --on ./scratch.img --rw randread --iodepth 32 --runtime 10s  one load, as fio runs it";
 
 /// Seed of a run where none is given.
 pub(crate) const SEED: u64 = 1;
@@ -31,6 +38,8 @@ pub(crate) enum Command {
     Review(Review),
     /// Run a suite on a file, a loop device or a modelled drive
     Run(Run),
+    /// Run one load, or a sweep of it, on a file, on several at once, or on a modelled drive
+    Load(Box<Load>),
     /// Show every step of a run with the bytes it writes and the time it takes; touches nothing
     Plan(PlanArgs),
     /// List the runs in a store
@@ -45,6 +54,8 @@ pub(crate) enum Command {
     Fidelity(Fidelity),
     /// Ask modelled drives what they would do under a load, fresh and in steady state
     WhatIf(WhatIf),
+    /// Fit the free parameters of a drive's model to published or measured results
+    Fit(Fit),
     /// List the modelled drives, or show one with the source of every parameter
     Drives(Drives),
     /// List the hosts that load modelled drives, or show one with the source of every parameter
@@ -121,39 +132,10 @@ pub(crate) struct What {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) what: What,
-    /// Destroy the data of a device: the token that `flashlab plan` prints for it
-    #[arg(long, value_name = "TOKEN")]
-    pub(crate) destroy_data: Option<String>,
-    /// Overwrite a file that flashlab did not create
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-    /// Go through the page cache instead of O_DIRECT; results say so
-    #[arg(long)]
-    pub(crate) buffered: bool,
-    /// I/O engine
-    #[arg(long, value_enum, default_value_t = Engine::IoUring)]
-    pub(crate) engine: Engine,
-    /// Store to keep the run in [default: ./flashlab.db]
-    #[arg(long, value_name = "FILE", env = "FLASHLAB_STORE")]
-    pub(crate) store: Option<PathBuf>,
-    /// Also write the report, results.csv and manifest.json into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Replace the report files in a folder that has some
-    #[arg(long)]
-    pub(crate) replace: bool,
-    /// Write the results as JSON to a file, or to standard output with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Engine {
-    /// One io_uring a job
-    #[value(name = "io_uring")]
-    IoUring,
-    /// One blocking call at a time; iodepth 1 only
-    Psync,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) real: Real,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -257,6 +239,38 @@ pub(crate) struct Fidelity {
     /// Replace a file that exists
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Fit {
+    /// The drive: its profile is fitted, or a twin begins with it
+    #[arg(long, value_name = "DRIVE")]
+    pub(crate) drive: String,
+    /// Fit a twin of what was measured in these runs [default: fit to what reviews published of the drive]
+    #[arg(long, value_name = "RUN", value_delimiter = ',')]
+    pub(crate) from: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    /// Name of the twin's profile [default: that of the measured drive and -twin]
+    #[arg(long, value_name = "ID", requires = "from")]
+    pub(crate) id: Option<String>,
+    /// Write the fitted profile (TOML) to a file, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) out: Option<PathBuf>,
+    /// Fail (exit code 1) if the profile is not what the fit gives
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) check: bool,
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u32>,
+    /// Seed of all streams; the same seed gives the same profile
+    #[arg(long, default_value_t = SEED)]
+    pub(crate) seed: u64,
+    /// More drive profiles (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 }
 
 #[derive(Debug, ClapArgs)]

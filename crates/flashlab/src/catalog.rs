@@ -3,6 +3,7 @@
 use crate::exit::CliError;
 use flashlab_analysis::PublishedPoint;
 use flashlab_spec::{DriveProfile, HostProfile, Hosts, SpecError, Suite};
+use flashlab_study::fit::FitPlan;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ const HOSTS: [(&str, &str); 3] = [
     ("data/hosts/checkpoint.toml", include_str!("../../../data/hosts/checkpoint.toml")),
 ];
 const PUBLISHED: (&str, &str) = ("data/published/points.csv", include_str!("../../../data/published/points.csv"));
+const FIT: (&str, &str) = ("data/fit.toml", include_str!("../../../data/fit.toml"));
 const SUITES: [(&str, &str); 5] = [
     ("data/suites/quick.toml", include_str!("../../../data/suites/quick.toml")),
     ("data/suites/review.toml", include_str!("../../../data/suites/review.toml")),
@@ -34,6 +36,9 @@ const SUITES: [(&str, &str); 5] = [
 pub(crate) struct CatalogDrive {
     pub(crate) profile: DriveProfile,
     pub(crate) sha256: String,
+    /// The text, and where it was read.
+    pub(crate) text: String,
+    pub(crate) file: String,
 }
 
 /// All drives that can be modelled.
@@ -79,6 +84,11 @@ pub(crate) fn published() -> anyhow::Result<Vec<PublishedPoint>> {
     Ok(flashlab_analysis::published(PUBLISHED.1, PUBLISHED.0)?)
 }
 
+/// What fits may change.
+pub(crate) fn fit_plan() -> Result<FitPlan, SpecError> {
+    FitPlan::parse(FIT.1, FIT.0)
+}
+
 /// All built-in suites.
 pub(crate) fn suites() -> Result<Vec<Suite>, SpecError> {
     SUITES.iter().map(|(name, text)| Suite::parse(text, name)).collect()
@@ -102,7 +112,7 @@ pub(crate) fn suite(name: &str) -> anyhow::Result<Suite> {
 fn drive(text: &str, name: &str) -> Result<CatalogDrive, SpecError> {
     let profile = DriveProfile::parse(text, name)?;
     let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(CatalogDrive { profile, sha256 })
+    Ok(CatalogDrive { profile, sha256, text: text.to_owned(), file: name.to_owned() })
 }
 
 /// The text of a file that was named on the command line.
@@ -138,6 +148,8 @@ mod tests {
         assert!(!Catalog::load(&[]).expect("profiles").drives.is_empty());
         assert!(suites().expect("suites").iter().any(|s| s.id == "quick"));
         hosts().expect("hosts");
+        let catalog = Catalog::load(&[]).expect("profiles");
+        fit_plan().expect("a plan").drives().for_each(|drive| _ = catalog.drive(drive).expect("a built-in drive"));
     }
 
     #[test]

@@ -92,18 +92,28 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
     }
     if let Some(error) = error.downcast_ref::<StudyError>() {
         return match error {
-            StudyError::Spec(_) => Exit::Usage,
+            StudyError::Spec(_)
+            | StudyError::NoPlace { .. }
+            | StudyError::NoFigures { .. }
+            | StudyError::NoParameter { .. }
+            | StudyError::Profile(_) => Exit::Usage,
             StudyError::Target { source, .. } => of_target(source),
+            StudyError::Lab(error) => of_lab(error),
+            StudyError::Run { .. } => Exit::Device,
             StudyError::Stopped => Exit::Interrupted,
         };
     }
     if let Some(StoreError::Missing { .. } | StoreError::NoFolder { .. }) = error.downcast_ref::<StoreError>() {
         return Exit::Usage;
     }
-    match error.downcast_ref::<LabError>() {
-        Some(LabError::Spec(_)) => Exit::Usage,
-        Some(LabError::Target { source, .. }) => of_target(source),
-        _ => Exit::Device,
+    error.downcast_ref::<LabError>().map_or(Exit::Device, of_lab)
+}
+
+fn of_lab(error: &LabError) -> Exit {
+    match error {
+        LabError::Spec(_) => Exit::Usage,
+        LabError::Target { source, .. } => of_target(source),
+        LabError::Journal(_) => Exit::Device,
     }
 }
 

@@ -9,9 +9,12 @@ mod made;
 mod origin;
 mod output;
 mod progress;
+mod real;
 mod resolve;
+mod session;
 mod shared;
 mod stop;
+mod together;
 
 use clap::Parser;
 use exit::Exit;

@@ -1,6 +1,5 @@
 //! What `--on` names: a modelled drive, or a path on this machine.
 
-use crate::args::What;
 use crate::catalog::{self, Catalog, CatalogDrive};
 use crate::exit::CliError;
 use crate::made::Made;
@@ -9,7 +8,7 @@ use flashlab_guard::{Consent, Inspection, Subject};
 use flashlab_io::{FileTarget, OpenOptions};
 use flashlab_lab::TargetFacts;
 use flashlab_samples::{Origin, TargetKind};
-use flashlab_spec::{DriveProfile, RoundLength, SpecError, Suite, SuiteStep};
+use flashlab_spec::{DriveProfile, SpecError, Suite};
 use flashlab_target::Target;
 use flashlab_units::Bytes;
 use std::path::{Path, PathBuf};
@@ -22,15 +21,14 @@ pub(crate) enum Named {
     Real(Box<Inspection>),
 }
 
-/// Finds out what `what.on` names. A drive's name wins over a file of that name; a path has a slash
+/// Finds out what `on` names. A drive's name wins over a file of that name; a path has a slash
 /// in it, exists, or is to be created with `--size`.
-pub(crate) fn named(what: &What, suite: &Suite) -> anyhow::Result<Named> {
-    let catalog = Catalog::load(&what.profile)?;
-    let on = what.on.as_str();
+pub(crate) fn named(on: &str, size: Option<Bytes>, profiles: &[PathBuf], suite: &Suite) -> anyhow::Result<Named> {
+    let catalog = Catalog::load(profiles)?;
     if let Ok(drive) = catalog.drive(on) {
         let model = model(drive, suite)?;
         let capacity = model.identity().capacity;
-        if let Some(size) = what.size.filter(|size| *size > capacity) {
+        if let Some(size) = size.filter(|size| *size > capacity) {
             return Err(too_large(size, capacity).into());
         }
         return Ok(Named::Modelled(Box::new(model)));
@@ -45,20 +43,10 @@ pub(crate) fn named(what: &What, suite: &Suite) -> anyhow::Result<Named> {
     Ok(Named::Real(Box::new(flashlab_guard::inspect(path)?)))
 }
 
-/// A purged modelled drive at the scale that `suite` needs: its shortest point of writes must still
-/// exceed the write buffer, which is not scaled.
+/// A purged modelled drive at the scale that `suite` needs.
 pub(crate) fn model(drive: &CatalogDrive, suite: &Suite) -> Result<ModelledDrive, SpecError> {
-    let point = |step: &SuiteStep| match step {
-        SuiteStep::Sweep(s) if s.rw.writes() => Some(s.runtime),
-        SuiteStep::Steady(s) => match s.round {
-            RoundLength::CapacityShare(_) => None,
-            RoundLength::Time(time) => Some(time),
-        },
-        SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Checkpoint(_) | SuiteStep::Sweep(_) => None,
-    };
-    let shortest = suite.steps.iter().filter_map(point).min();
     let (profile, digest) = (drive.profile.clone(), Some(drive.sha256.clone()));
-    Ok(ModelledDrive::for_points(profile, catalog::hosts()?, digest, shortest))
+    Ok(ModelledDrive::for_suite(profile, catalog::hosts()?, digest, suite))
 }
 
 /// What a plan needs to know of a path, without opening it.
@@ -145,7 +133,8 @@ fn grown(inspection: &Inspection, size: Option<Bytes>) -> Bytes {
     }
 }
 
-fn name_of(inspection: &Inspection) -> String {
+/// The name of a target in results.
+pub(crate) fn name_of(inspection: &Inspection) -> String {
     match &inspection.subject {
         Subject::LoopDevice(f) => f.name.clone(),
         Subject::BlockDevice(f) => f.name.clone(),

@@ -2,29 +2,49 @@
 
 use flashlab_store::Store;
 use flashlab_target::{Journal, JournalError, RunEnd, RunHeader, RunId, StepHeader, StepOutcome};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::borrow::BorrowMut;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 
 /// The journal of one of several threads that keep their runs in one store.
-pub(crate) struct SharedJournal<'a>(pub(crate) &'a Mutex<Store>);
+pub(crate) struct SharedJournal<'a, S> {
+    store: &'a Mutex<S>,
+    /// Dropped once the run has begun and so has its number.
+    begun: Option<Sender<()>>,
+}
 
-impl SharedJournal<'_> {
+impl<S: BorrowMut<Store>> SharedJournal<'_, S> {
     /// A thread that panicked has left the store between two transactions, so that it is still good.
-    fn store(&self) -> MutexGuard<'_, Store> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// On a store.
+    pub(crate) fn new(store: &'_ Mutex<S>) -> SharedJournal<'_, S> {
+        SharedJournal { store, begun: None }
+    }
+
+    /// The same, and a receiver that ends once the run has its number, or never will.
+    pub(crate) fn telling(store: &'_ Mutex<S>) -> (SharedJournal<'_, S>, Receiver<()>) {
+        let (begun, told) = channel();
+        (SharedJournal { store, begun: Some(begun) }, told)
+    }
+
+    fn with<T>(&self, call: impl FnOnce(&mut Store) -> T) -> T {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        call((*store).borrow_mut())
     }
 }
 
-impl Journal for SharedJournal<'_> {
+impl<S: BorrowMut<Store>> Journal for SharedJournal<'_, S> {
     fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, JournalError> {
-        self.store().begin_run(header)
+        let run = self.with(|store| store.begin_run(header));
+        self.begun = None;
+        run
     }
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError> {
-        self.store().begin_step(run, step)
+        self.with(|store| store.begin_step(run, step))
     }
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
-        self.store().commit_step(run, step, outcome)
+        self.with(|store| store.commit_step(run, step, outcome))
     }
     fn end_run(&mut self, run: RunId, end: &RunEnd) -> Result<(), JournalError> {
-        self.store().end_run(run, end)
+        self.with(|store| store.end_run(run, end))
     }
 }

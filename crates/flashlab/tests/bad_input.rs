@@ -396,6 +396,32 @@ fn a_container_without_io_uring() {
     // The way out that the message names works.
     place.write("one.toml", TINY.replace("iodepth = 4", "iodepth = 1").replace("[1, 4]", "[1]"));
     filtered("run ./one.toml --on ./new.img --size 8M --engine psync").code(0);
+    // The other one as well, which is only taken where it is asked for, and says so.
+    let fallen = filtered("run ./one.toml --on ./new.img --fallback psync --json -").code(0);
+    assert!(fallen.err.contains("psync takes its place, as --fallback says"), "{}", fallen.err);
+    assert!(fallen.out.contains("asked for and not granted: io_uring: "), "{}", fallen.out);
+    let deep = filtered("load --on ./new.img --rw randread --runtime 1s --iodepth 4 --fallback psync").code(2);
+    assert!(deep.err.contains("iodepth 1"), "{}", deep.err);
+}
+
+/// The filter refuses as the sysctl does; what the sysctl says is a file bound over it.
+#[test]
+fn io_uring_switched_off_by_the_sysctl() {
+    const SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
+    if !own_mounts_for("io_uring switched off by the sysctl") {
+        return;
+    }
+    if !Path::new(SYSCTL).exists() || system("perl", &["-e", NO_IO_URING, "true"]).is_err() {
+        return skipped("io_uring switched off by the sysctl: needs Linux 6.6, perl and seccomp on x86-64");
+    }
+    let place = prepared();
+    place.write("two", "2\n");
+    let script = format!("mount --bind two {SYSCTL} && exec perl -e '{NO_IO_URING}' \"$@\"");
+    let arguments = "run ./tiny.toml --on ./new.img --size 64M";
+    let words = ["--mount", "sh", "-c", &script, "sh", FLASHLAB].into_iter().chain(arguments.split(' '));
+    let done = place.command("unshare", &words.collect::<Vec<_>>());
+    let says = ["kernel.io_uring_disabled = 2", "sysctl -w kernel.io_uring_disabled=0", "--engine psync"];
+    judge(arguments, &done, 3, &says);
 }
 
 #[test]

@@ -294,7 +294,13 @@ impl<'a> Run<'a> {
             if age_ns > self.setup.stuck_after_ns.saturating_add(GRACE_NS) {
                 thread.outcome = Outcome::Lost;
                 let kind = stuck_kind(age_ns);
-                self.errors.push(ErrorRecord { kind, count: 1, first_offset: None, first_ns: now });
+                self.errors.push(ErrorRecord {
+                    kind,
+                    count: 1,
+                    first_offset: None,
+                    addresses: Vec::new(),
+                    first_ns: now,
+                });
                 self.stop.store(true, Ordering::Relaxed);
             }
         }
@@ -316,13 +322,15 @@ impl<'a> Run<'a> {
         let (mut in_flight_ns, mut elapsed_ns) = (0u128, 0u64);
         let (mut records, mut granted) = (self.errors, self.granted);
         let mut shares = Vec::with_capacity(self.threads.len());
-        let mut stopped = false;
+        let (mut stopped, mut ended_by_error) = (false, false);
         for thread in self.threads {
             let Outcome::Done(end, counts) = thread.outcome else {
+                ended_by_error = true;
                 shares.push(JobShare { ios: 0, lat_mean_ns: None });
                 continue;
             };
             stopped |= end == End::Stopped;
+            ended_by_error |= end == End::Error;
             shares.push(share(&counts.directions));
             directions.iter_mut().zip(&counts.directions).for_each(|(into, counts)| add(into, counts));
             flushes.merge(&counts.flushes);
@@ -332,10 +340,10 @@ impl<'a> Run<'a> {
             granted.features.extend(counts.remarks);
         }
         let errors = merge_errors(records);
-        let ended = match (errors.is_empty(), stopped) {
-            (false, _) => Ended::Failed,
-            (true, true) => Ended::Interrupted,
-            (true, false) => Ended::Completed,
+        let ended = match () {
+            () if ended_by_error || (!errors.is_empty() && self.setup.tuning.errors_max == 0) => Ended::Failed,
+            () if stopped => Ended::Interrupted,
+            () => Ended::Completed,
         };
         let elapsed = Nanos(elapsed_ns);
         let [read, write, trim] = directions;

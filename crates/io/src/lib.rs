@@ -56,5 +56,5 @@ mod worker;
 
 pub use probe::{DirectProbe, Probe, RingProbe, Unavailable, probe};
 pub use target::{ASSUMED_RATE, EngineChoice, FileTarget, IntervalSink, OpenOptions};
-pub use together::{DirectionSum, Sum, Together, run_together};
+pub use together::{Member, Step, Sum, in_step};
 pub use tuning::Tuning;

@@ -1,7 +1,7 @@
 //! From what each thread counted to one result.
 
-use crate::tally::{DirectionCounts, ErrorRecord};
-use flashlab_samples::{ClassTimes, DirectionResult, ErrorCount, JobShare, LatencyHistogram, StageTime};
+use crate::tally::{DirectionCounts, ErrorRecord, add_address};
+use flashlab_samples::{ClassTimes, DirectionResult, ErrorAddress, ErrorCount, JobShare, LatencyHistogram, StageTime};
 use flashlab_spec::Job;
 use flashlab_units::Bytes;
 
@@ -52,15 +52,25 @@ pub(crate) fn merge_errors(mut records: Vec<ErrorRecord>) -> Vec<ErrorCount> {
     let mut errors: Vec<ErrorCount> = Vec::new();
     for record in records {
         match errors.iter_mut().find(|e| e.kind == record.kind) {
-            Some(known) => known.count += record.count,
+            Some(known) => {
+                known.count += record.count;
+                let mut all: Vec<(u64, u64)> = known.addresses.iter().map(|a| (a.offset.0, a.count)).collect();
+                record.addresses.into_iter().for_each(|(offset, count)| add_address(&mut all, offset, count));
+                known.addresses = addresses(&all);
+            }
             None => errors.push(ErrorCount {
                 kind: record.kind,
                 count: record.count,
                 first_offset: record.first_offset.map(Bytes),
+                addresses: addresses(&record.addresses),
             }),
         }
     }
     errors
+}
+
+fn addresses(all: &[(u64, u64)]) -> Vec<ErrorAddress> {
+    all.iter().map(|(offset, count)| ErrorAddress { offset: Bytes(*offset), count: *count }).collect()
 }
 
 #[cfg(test)]
@@ -69,10 +79,14 @@ mod tests {
 
     #[test]
     fn errors_of_all_threads_keep_the_first_offset() {
-        let record =
-            |kind: &str, at, first_ns| ErrorRecord { kind: kind.into(), count: 2, first_offset: Some(at), first_ns };
+        let record = |kind: &str, at, first_ns| {
+            let addresses = vec![(at, 2)];
+            ErrorRecord { kind: kind.into(), count: 2, first_offset: Some(at), addresses, first_ns }
+        };
         let merged = merge_errors(vec![record("EIO", 8192, 9), record("ENOSPC", 0, 5), record("EIO", 4096, 7)]);
         let seen: Vec<_> = merged.iter().map(|e| (e.kind.as_str(), e.count, e.first_offset)).collect();
         assert_eq!(seen, [("ENOSPC", 2, Some(Bytes(0))), ("EIO", 4, Some(Bytes(4096)))]);
+        let at: Vec<_> = merged[1].addresses.iter().map(|a| (a.offset.0, a.count)).collect();
+        assert_eq!(at, [(4096, 2), (8192, 2)]);
     }
 }

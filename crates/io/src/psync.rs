@@ -34,10 +34,12 @@ impl Psync {
             if duty.flushes.is_due() {
                 let start = duty.clock.now_ns();
                 if let Err(e) = self.flush(duty.flushes.data_only) {
-                    duty.fail(errno_name(e.raw_os_error()), None, duty.clock.now_ns());
-                    return End::Error;
+                    if !duty.survives(errno_name(e.raw_os_error()), None, duty.clock.now_ns()) {
+                        return End::Error;
+                    }
+                } else {
+                    duty.tally.flushed(duty.clock.now_ns() - start);
                 }
-                duty.tally.flushed(duty.clock.now_ns() - start);
             }
             let Some(request) = duty.source.next() else {
                 // The window of an amount ends with its last completion.
@@ -93,8 +95,9 @@ impl Psync {
                     (Ok(_), Direction::Write) => "short-write".to_owned(),
                     (Ok(_), _) => "short-read".to_owned(),
                 };
-                duty.fail(kind, Some(offset), now);
-                return Some(End::Error);
+                if !duty.survives(kind, Some(offset), now) {
+                    return Some(End::Error);
+                }
             }
         }
         duty.publish();

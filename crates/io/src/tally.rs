@@ -8,7 +8,7 @@
 //! a latency, so that Little's law checks one against the other.
 
 use crate::worker::Meter;
-use flashlab_samples::{IntervalDirection, LatencyHistogram, LatencyRecorder};
+use flashlab_samples::{ERROR_ADDRESSES_MAX, IntervalDirection, LatencyHistogram, LatencyRecorder};
 use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::Direction;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub(crate) struct ErrorRecord {
     pub kind: String,
     pub count: u64,
     pub first_offset: Option<u64>,
+    /// Offset and count of the first ones.
+    pub addresses: Vec<(u64, u64)>,
     /// When the first one came, in ns since the job's start.
     pub first_ns: u64,
 }
@@ -244,8 +246,10 @@ impl Tally {
     pub(crate) fn error(&mut self, kind: String, offset: Option<u64>, now: u64) {
         if let Some(known) = self.errors.iter_mut().find(|e| e.kind == kind) {
             known.count += 1;
+            offset.into_iter().for_each(|offset| add_address(&mut known.addresses, offset, 1));
         } else if self.errors.len() < ERROR_KINDS_MAX {
-            self.errors.push(ErrorRecord { kind, count: 1, first_offset: offset, first_ns: now });
+            let addresses = offset.into_iter().map(|offset| (offset, 1)).collect();
+            self.errors.push(ErrorRecord { kind, count: 1, first_offset: offset, addresses, first_ns: now });
         }
     }
 
@@ -293,6 +297,15 @@ impl Tally {
         self.interval_end_ns = self.window.start_ns + (self.interval_index + 1) * self.window.interval_ns;
         // After the send: whoever reads this finds all earlier intervals in the channel.
         self.meter.intervals.store(self.interval_index, Ordering::Release);
+    }
+}
+
+/// Counts errors at an offset, as far as there is room.
+pub(crate) fn add_address(addresses: &mut Vec<(u64, u64)>, offset: u64, count: u64) {
+    if let Some((_, counted)) = addresses.iter_mut().find(|(known, _)| *known == offset) {
+        *counted += count;
+    } else if addresses.len() < ERROR_ADDRESSES_MAX {
+        addresses.push((offset, count));
     }
 }
 
@@ -344,7 +357,11 @@ mod tests {
         tally.error("EIO".into(), Some(4096), 7);
         tally.error("EIO".into(), Some(0), 8);
         let errors = tally.finish(9).errors;
-        assert_eq!(errors, [ErrorRecord { kind: "EIO".into(), count: 2, first_offset: Some(4096), first_ns: 7 }]);
+        let addresses = vec![(4096, 1), (0, 1)];
+        assert_eq!(
+            errors,
+            [ErrorRecord { kind: "EIO".into(), count: 2, first_offset: Some(4096), addresses, first_ns: 7 }]
+        );
     }
     #[test]
     fn an_open_loop_counts_waiting_as_in_flight_and_keeps_service_time_apart() {

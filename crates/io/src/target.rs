@@ -81,6 +81,8 @@ pub struct FileTarget {
     tuning: Tuning,
     ledger: Option<PathBuf>,
     sink: Option<IntervalSink>,
+    /// What each result says was asked for and not granted, before any job.
+    refusals: Vec<String>,
     /// Last measured rates of reads and writes.
     measured: [Option<BytesPerSecond>; 2],
 }
@@ -124,6 +126,7 @@ impl FileTarget {
             tuning: Tuning::default(),
             ledger: None,
             sink: None,
+            refusals: Vec::new(),
             measured: [None; 2],
         })
     }
@@ -153,6 +156,14 @@ impl FileTarget {
     #[must_use]
     pub fn with_sink(self, sink: IntervalSink) -> Self {
         FileTarget { sink: Some(sink), ..self }
+    }
+
+    /// The same target, whose results say that this was asked for and not granted, such as an engine
+    /// that another one stands in for.
+    #[must_use]
+    pub fn with_refusal(mut self, text: String) -> Self {
+        self.refusals.push(text);
+        self
     }
 
     fn facts(&self) -> Facts<'_> {
@@ -185,7 +196,7 @@ impl FileTarget {
         };
         let hint = facts.hint(job)?;
         let mut run = Run::new(job, &self.path, setup, self.options.direct)?;
-        refused.into_iter().for_each(|text| run.refused(text));
+        self.refusals.iter().cloned().chain(refused).for_each(|text| run.refused(text));
         hint.into_iter().for_each(|text| run.remark(&text));
         if job.verify != Verify::Off && self.ledger.is_none() {
             run.remark("verified without a ledger file: a later run can't tell stale blocks");

@@ -17,10 +17,20 @@ pub struct Tuning {
     pub cpus: Vec<u32>,
     /// Length of an interval of the series.
     pub interval: Nanos,
+    /// I/O errors after which a thread still goes on; 0 to end the job at the first one. A result with
+    /// errors is not clean either way.
+    pub errors_max: u64,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning { iopoll: false, sqpoll: false, split_submission: false, cpus: Vec::new(), interval: Nanos::secs(1) }
+        Tuning {
+            iopoll: false,
+            sqpoll: false,
+            split_submission: false,
+            cpus: Vec::new(),
+            interval: Nanos::secs(1),
+            errors_max: 0,
+        }
     }
 }

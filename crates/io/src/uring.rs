@@ -380,8 +380,10 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
             _ => !self.is_nop && !slot.is_flush && slot.direction != Direction::Trim,
         };
         if result != if moves_data { slot.length as i32 } else { 0 } {
-            fail(duty, slot, result, now);
-            self.end = Some(End::Error);
+            if !survives(duty, slot, result, now) {
+                self.end = Some(End::Error);
+            }
+            slot.is_flush = false;
             return;
         }
         if KIND == ANY && slot.is_flush {
@@ -477,16 +479,16 @@ fn poll(submitter: &Submitter<'_>, is_busy: bool) -> std::io::Result<usize> {
     Ok(queued)
 }
 
-/// Counts an I/O that failed or moved less than asked.
+/// Counts an I/O that failed or moved less than asked; whether the thread goes on.
 #[cold]
-fn fail(duty: &mut Duty, slot: &Slot, result: i32, now: u64) {
+fn survives(duty: &mut Duty, slot: &Slot, result: i32, now: u64) -> bool {
     let kind = match (result, slot.direction) {
         (..0, _) => errno_name(-result),
         (_, Direction::Write) => "short-write".to_owned(),
         (_, Direction::Read) => "short-read".to_owned(),
         (_, Direction::Trim) => "short-trim".to_owned(),
     };
-    duty.fail(kind, (!slot.is_flush).then_some(slot.offset), now);
+    duty.survives(kind, (!slot.is_flush).then_some(slot.offset), now)
 }
 
 /// Whether an enter's error means only "look again": the wait's limit, a signal, a kernel short of

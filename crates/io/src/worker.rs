@@ -132,6 +132,8 @@ pub(crate) struct Duty {
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moved: u64,
     pub(crate) stuck_after_ns: u64,
+    /// Errors after which this thread still goes on.
+    errors_left: u64,
     content: Content,
     checks_reads: bool,
     /// Whether requests are all reads, or writes of unique data.
@@ -171,6 +173,7 @@ impl Duty {
             stop: common.stop,
             moved: 0,
             stuck_after_ns: setup.stuck_after_ns,
+            errors_left: setup.tuning.errors_max,
             content: Content::new(job, index),
             checks_reads: job.verify == Verify::Check,
             is_plain,
@@ -271,6 +274,19 @@ impl Duty {
             self.look_ns = now + self.look_every_ns;
         }
         due
+    }
+
+    /// Counts the error of an I/O; whether the thread goes on in spite of it. Where it doesn't, this is
+    /// as [`Duty::fail`].
+    #[cold]
+    pub(crate) fn survives(&mut self, kind: String, offset: Option<u64>, now: u64) -> bool {
+        if self.errors_left == 0 {
+            self.fail(kind, offset, now);
+            return false;
+        }
+        self.errors_left -= 1;
+        self.tally.error(kind, offset, now);
+        true
     }
 
     /// Counts an error, ends this thread's window, and has all threads stop.

@@ -7,8 +7,8 @@ mod fuse;
 
 use common::{After, once, shell, timed, writable};
 use flashlab_guard::inspect;
-use flashlab_io::{EngineChoice, FileTarget, OpenOptions};
-use flashlab_samples::{Ended, JobResult};
+use flashlab_io::{EngineChoice, FileTarget, OpenOptions, Tuning};
+use flashlab_samples::{Ended, ErrorAddress, ErrorCount, JobResult};
 use flashlab_spec::{Job, Rw, Verify};
 use flashlab_target::{Target, Unobserved};
 use flashlab_units::{Bytes, Nanos};
@@ -49,6 +49,28 @@ fn one_bad_block_is_an_error_with_its_kind_and_address() {
             assert_eq!((result.ended, result.errors[0].count), (Ended::Failed, 1));
             assert!(result.ios() >= 17 && !result.is_clean());
         }
+    }
+}
+
+#[test]
+fn a_job_that_may_go_on_counts_its_errors_by_address() {
+    for (engine, iodepth) in [(EngineChoice::IoUring, 4), (EngineChoice::Psync, 1)] {
+        let Some(file) = FaultyFile::new(SIZE) else { return };
+        let with = |errors_max| open(&file, engine).with_tuning(Tuning { errors_max, ..Tuning::default() });
+        file.faults.at.store(BAD, Ordering::Relaxed);
+        file.faults.errno.store(libc::EIO as u64, Ordering::Relaxed);
+        let thrice = Job { iodepth, passes: Some(3), amount: None, ..once(Rw::Read, Bytes::kib(64), SIZE) };
+        let result = with(3).run(&thrice, &mut Unobserved).expect("a result");
+        println!("{engine:?}: {:?}", result.errors);
+        let place = ErrorAddress { offset: Bytes(17 * 65_536), count: 3 };
+        let count =
+            ErrorCount { kind: "EIO".into(), count: 3, first_offset: Some(place.offset), addresses: vec![place] };
+        assert_eq!(result.errors, [count]);
+        assert_eq!((result.ended, result.ios()), (Ended::Completed, 3 * 63));
+        assert!(!result.is_clean());
+        // One error more than allowed ends it.
+        let result = with(2).run(&thrice, &mut Unobserved).expect("a partial result");
+        assert_eq!((result.ended, result.errors[0].count), (Ended::Failed, 3));
     }
 }
 

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{After, new_target, once, scratch, timed};
-use flashlab_io::{FileTarget, Tuning, run_together};
-use flashlab_samples::Ended;
+use flashlab_io::{FileTarget, Step, Tuning, in_step};
+use flashlab_samples::{Ended, JobResult};
 use flashlab_spec::{Job, Rw};
 use flashlab_target::{Target, TargetError, Unobserved};
 use flashlab_units::{Bytes, Nanos};
@@ -19,55 +19,100 @@ fn filled(path: &Path) -> FileTarget {
     target.with_tuning(Tuning { interval: Nanos::millis(100), ..Tuning::default() })
 }
 
+type Each = Vec<Result<JobResult, TargetError>>;
+
+/// Runs the jobs of each target in step, as long as they go well.
+fn run(
+    targets: Vec<FileTarget>,
+    jobs: &[Vec<Job>],
+    observe: impl Fn(usize) -> After<'static> + Sync,
+) -> (Vec<Each>, Step) {
+    let (members, step) = in_step(targets);
+    let observe = &observe;
+    let each = std::thread::scope(|scope| {
+        let threads: Vec<_> = members
+            .into_iter()
+            .zip(jobs)
+            .enumerate()
+            .map(|(place, (mut member, jobs))| {
+                scope.spawn(move || {
+                    let mut results: Each = Vec::new();
+                    for job in jobs {
+                        results.push(member.run(job, &mut observe(place)));
+                        if !results.last().is_some_and(|r| r.as_ref().is_ok_and(JobResult::is_clean)) {
+                            break;
+                        }
+                    }
+                    results
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    (each, step)
+}
+
 #[test]
 fn targets_run_at_once_and_add_up_over_the_time_all_were_at_work() {
     let folder = scratch();
-    let mut targets: Vec<FileTarget> = (0..3).map(|i| filled(&folder.path().join(format!("{i}.img")))).collect();
+    let targets: Vec<FileTarget> = (0..3).map(|i| filled(&folder.path().join(format!("{i}.img")))).collect();
     let long = timed(Rw::RandRead, Bytes::kib(4), SIZE, Nanos::millis(1_050));
     let short = timed(Rw::RandRw, Bytes::kib(4), SIZE, Nanos::millis(650));
-    let jobs = [&long, &short, &long];
-    let mut seen = After::stop(usize::MAX);
-    let together = run_together(targets.iter_mut().zip(jobs).collect(), &mut seen);
-    let each: Vec<_> = together.each.iter().map(|r| r.as_ref().expect("a result")).collect();
-    assert!(each.iter().all(|r| r.is_clean() && r.cpu.is_none()));
-    let sum = together.sum.expect("a sum");
-    assert_eq!((sum.targets.as_slice(), sum.window), (&[0, 1, 2][..], Nanos::millis(600)));
-    let first_six = |r: &&flashlab_samples::JobResult| r.series.intervals[..6].iter().map(|i| i.read.ios).sum::<u64>();
-    assert_eq!(sum.read.ios, each.iter().map(first_six).sum::<u64>());
-    assert_eq!((sum.read.lat.count(), sum.read.bytes.0), (sum.read.ios, sum.read.ios * 4096));
-    assert!(sum.write.ios > 0 && sum.read.ios < each.iter().map(|r| r.read.ios).sum());
-    assert!(together.cpu.is_some_and(|cpu| cpu.system > Nanos::ZERO));
-    assert!(seen.seen.last().is_some_and(|last| last.bytes > sum.read.bytes));
+    let jobs = [vec![long.clone(), long.clone()], vec![short], vec![long.clone(), long]];
+    let (each, step) = run(targets, &jobs, |_| After::stop(usize::MAX));
+    let first: Vec<_> = each.iter().map(|r| r[0].as_ref().expect("a result")).collect();
+    assert!(first.iter().all(|r| r.is_clean() && r.cpu.is_none()));
+    let sum = step.sum(0).expect("a sum");
+    assert_eq!((sum.targets.as_slice(), sum.result.elapsed), (&[0, 1, 2][..], Nanos::millis(600)));
+    let first_six = |r: &&JobResult| r.series.intervals[..6].iter().map(|i| i.read.ios).sum::<u64>();
+    let (read, write) = (&sum.result.read, &sum.result.write);
+    assert_eq!(read.ios, first.iter().map(first_six).sum::<u64>());
+    assert_eq!((read.lat.count(), read.bytes.0), (read.ios, read.ios * 4096));
+    assert!(write.ios > 0 && read.ios < first.iter().map(|r| r.read.ios).sum());
+    assert_eq!(sum.result.series.intervals.iter().map(|i| i.read.ios).sum::<u64>(), read.ios);
+    assert!(sum.result.cpu.is_some_and(|cpu| cpu.system > Nanos::ZERO));
+    // The second jobs of those that have one.
+    assert_eq!(step.sum(1).expect("a sum").targets, [0, 2]);
+    assert_eq!(step.sum(2), None);
 }
 
 #[test]
 fn a_target_that_fails_or_refuses_marks_itself_and_the_others_go_on() {
     let folder = scratch();
     let path = |i: usize| folder.path().join(format!("{i}.img"));
-    let mut targets: Vec<FileTarget> = (0..3).map(|i| filled(&path(i))).collect();
+    let targets: Vec<FileTarget> = (0..3).map(|i| filled(&path(i))).collect();
     let good = timed(Rw::RandRead, Bytes::kib(4), SIZE, Nanos::millis(900));
     let too_large = Job { bs: Bytes::mib(16), ..good.clone() };
-    let jobs = [&good, &good, &too_large];
-    let cut = || {
-        let file = std::fs::File::options().write(true).open(path(1)).expect("file");
-        file.set_len(4096).expect("cut");
-    };
-    let together = run_together(targets.iter_mut().zip(jobs).collect(), &mut After::act(3, cut));
-    let [first, second, third] = together.each.as_slice() else { panic!("three results") };
-    assert!(first.as_ref().is_ok_and(flashlab_samples::JobResult::is_clean));
-    let second = second.as_ref().expect("a partial result");
+    let jobs = [vec![good.clone(), good.clone()], vec![good.clone(), good.clone()], vec![too_large, good]];
+    let cut = path(1);
+    let (each, step) = run(targets, &jobs, |place| {
+        let cut = cut.clone();
+        match place {
+            1 => After::act(3, move || {
+                let file = std::fs::File::options().write(true).open(cut).expect("file");
+                file.set_len(4096).expect("cut");
+            }),
+            _ => After::stop(usize::MAX),
+        }
+    });
+    let [first, second, third] = each.as_slice() else { panic!("three results") };
+    assert!(first.len() == 2 && first.iter().all(|r| r.as_ref().is_ok_and(JobResult::is_clean)));
+    let second = second[0].as_ref().expect("a partial result");
     assert_eq!((second.ended, second.errors[0].kind.as_str()), (Ended::Failed, "short-read"));
     assert!(second.ios() > 0);
-    assert!(matches!(third, Err(TargetError::Spec(_))), "{third:?}");
-    assert!(together.sum.is_some_and(|sum| sum.targets == [0] && sum.window == Nanos::millis(900)));
+    assert!(matches!(third.as_slice(), [Err(TargetError::Spec(_))]), "{third:?}");
+    for n in [0, 1] {
+        assert!(step.sum(n).is_some_and(|sum| sum.targets == [0] && sum.result.elapsed == Nanos::millis(900)));
+    }
 }
 
 #[test]
-fn a_stop_ends_all() {
+fn a_stop_ends_all_and_their_sum_is_a_part() {
     let folder = scratch();
-    let mut targets: Vec<FileTarget> = (0..2).map(|i| filled(&folder.path().join(format!("{i}.img")))).collect();
+    let targets: Vec<FileTarget> = (0..2).map(|i| filled(&folder.path().join(format!("{i}.img")))).collect();
     let endless = timed(Rw::RandRead, Bytes::kib(4), SIZE, Nanos::secs(3_600));
-    let together = run_together(targets.iter_mut().map(|t| (t, &endless)).collect(), &mut After::stop(3));
-    let ended: Vec<_> = together.each.iter().map(|r| r.as_ref().expect("a result").ended).collect();
+    let (each, step) = run(targets, &[vec![endless.clone()], vec![endless]], |_| After::stop(4));
+    let ended: Vec<_> = each.iter().map(|r| r[0].as_ref().expect("a result").ended).collect();
     assert_eq!(ended, [Ended::Interrupted; 2]);
+    assert_eq!(step.sum(0).map(|sum| sum.result.ended), Some(Ended::Interrupted));
 }

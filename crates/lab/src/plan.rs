@@ -62,6 +62,8 @@ pub struct PlanOptions {
     pub size: Option<Bytes>,
     /// Run each point (and each timed round) for this long instead of what the suite says.
     pub runtime: Option<Nanos>,
+    /// Allow a region of a few blocks, where one load is asked for and its author knows why.
+    pub small: bool,
 }
 
 /// A suite against a target.
@@ -174,7 +176,7 @@ fn region(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Result<
     let wanted = options.size.or(suite.region_max).unwrap_or(target.capacity).min(target.capacity);
     let length = Bytes(wanted.0 / largest.0 * largest.0);
     // A region of a few blocks is a cache test; 64 blocks is the least that still spreads offsets.
-    let needed = Bytes(largest.0.saturating_mul(64));
+    let needed = Bytes(if options.small { 0 } else { largest.0.saturating_mul(64) });
     if length < needed {
         return Err(SpecError::TooSmall { workload: format!("suite {}", suite.id), needed, have: wanted });
     }
@@ -185,7 +187,7 @@ fn block_of(step: &SuiteStep) -> Bytes {
     match step {
         SuiteStep::Purge => Bytes(0),
         SuiteStep::Fill(f) => f.bs,
-        SuiteStep::Sweep(s) => s.bs,
+        SuiteStep::Sweep(s) => s.largest(),
         SuiteStep::Steady(s) => s.bs,
         SuiteStep::Checkpoint(c) => c.bs,
     }
@@ -236,16 +238,16 @@ impl Planner<'_> {
         };
         for iodepth in depths {
             for numjobs in jobs {
-                let mut job = self.job(sweep.workload.clone(), sweep.rw, sweep.bs, (*iodepth, *numjobs));
-                job.rwmixread = sweep.rwmixread;
-                job.runtime = Some(self.options.runtime.unwrap_or(sweep.runtime));
-                job.ramp = sweep.ramp;
-                job.interval_goal = sweep.interval_goal;
-                job.generator = sweep.generator;
+                let mut job = sweep.job(*iodepth, *numjobs, self.region)?;
+                job.seed = self.seed();
+                // A time from the command line ends the point instead of what the suite says.
+                if let Some(runtime) = self.options.runtime {
+                    (job.runtime, job.amount, job.passes) = (Some(runtime), None, None);
+                }
                 let title = if sweep.threads.is_empty() {
-                    format!("{} iodepth {iodepth}, numjobs {numjobs}", sweep.workload)
+                    format!("{} iodepth {iodepth}, numjobs {numjobs}", job.workload)
                 } else {
-                    format!("{} threads {numjobs}", sweep.workload)
+                    format!("{} threads {numjobs}", job.workload)
                 };
                 self.push(title, StepKind::Point { job }, None)?;
             }
@@ -288,14 +290,12 @@ impl Planner<'_> {
     }
 
     fn job(&self, workload: String, rw: Rw, bs: Bytes, (iodepth, numjobs): (u32, u32)) -> Job {
-        Job {
-            rwmixread: 0,
-            iodepth,
-            numjobs,
-            // Each step has a stream of its own: equal streams would write the same blocks again.
-            seed: named_seed(self.options.seed, &self.suite.id, self.steps.len() as u64),
-            ..Job::new(workload, rw, bs, self.region)
-        }
+        Job { rwmixread: 0, iodepth, numjobs, seed: self.seed(), ..Job::new(workload, rw, bs, self.region) }
+    }
+
+    /// Each step has a stream of its own: equal streams would write the same blocks again.
+    fn seed(&self) -> u64 {
+        named_seed(self.options.seed, &self.suite.id, self.steps.len() as u64)
     }
 
     fn push(&mut self, title: String, kind: StepKind, lead_in: Option<Bytes>) -> Result<(), SpecError> {
@@ -350,13 +350,15 @@ impl Planner<'_> {
                 (whole, Bytes((rate.0 * whole.as_secs_f64()) as u64))
             }
             (None, amount) => {
-                let bytes = Bytes(times(amount.unwrap_or_default().0));
+                let passes = u64::from(job.passes.unwrap_or(0));
+                let covered = job.region.length.0.saturating_mul(passes);
+                let bytes = Bytes(times(amount.map_or(covered, |amount| amount.0)));
                 (rate.time_for(bytes), bytes)
             }
         };
         Estimate {
             writes: if job.rw.writes() { bytes } else { Bytes(0) },
-            writes_exact: job.amount.is_some() || !job.rw.writes(),
+            writes_exact: job.runtime.is_none() || !job.rw.writes(),
             time,
             time_exact: job.runtime.is_some(),
         }

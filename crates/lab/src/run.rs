@@ -41,7 +41,9 @@ pub struct Finished {
 }
 
 /// Runs `plan` on `target` and keeps every finished step in `journal` before the next begins. A stop
-/// drops the step in progress and keeps the others; an I/O error ends the run.
+/// keeps what a point in progress has measured, marked as a part, and drops any other step in progress.
+/// An I/O error ends the run, unless the target goes on in spite of it; the run then ends as failed
+/// once its steps are done.
 ///
 /// # Errors
 /// When nothing can be kept or the target gives no result. The run is then closed as failed.
@@ -66,6 +68,7 @@ pub fn run_plan(
         steady_reached: true,
         pass: Vec::new(),
         checkpoints: 0,
+        errors: Vec::new(),
     };
     match runner.all_steps() {
         Ok(end) => {
@@ -101,6 +104,8 @@ struct Runner<'a> {
     pass: Vec<(f64, JobResult)>,
     /// Checkpoints so far, all passes.
     checkpoints: u32,
+    /// Of steps that went on in spite of them.
+    errors: Vec<String>,
 }
 
 impl Runner<'_> {
@@ -130,7 +135,7 @@ impl Runner<'_> {
                 }
             }
         }
-        Ok(RunEnd::Done)
+        if self.errors.is_empty() { Ok(RunEnd::Done) } else { Ok(RunEnd::Failed(self.errors.join("; "))) }
     }
 
     fn begin(&mut self, index: u32, round: u32, title: &str, job: Option<&Job>) -> Result<StepHeader, LabError> {
@@ -238,17 +243,28 @@ impl Runner<'_> {
         let header = self.begin(index, 0, &step.title, Some(job))?;
         let started = Instant::now();
         let result = self.run_job(index, step, job)?;
-        if let Some(end) = self.not_clean(&header, job, &result, started)? {
+        // What a stopped point has measured is kept, and says that it is a part. One that went on in
+        // spite of errors has its figures, and the run is no clean one.
+        let is_partial = result.ended == Ended::Interrupted && result.ios() > 0;
+        let went_on = result.ended == Ended::Completed && !result.errors.is_empty();
+        if !is_partial
+            && !went_on
+            && let Some(end) = self.not_clean(&header, job, &result, started)?
+        {
             return Ok(end);
         }
         if job.rw.writes() && self.state.condition == Condition::AfterFill && self.pool_is_used_up(&result) {
             self.state.condition = Condition::PoolExhausted;
         }
         let point = self.result_point(job, None, self.state.condition, &result);
+        if went_on {
+            let said: Vec<&str> = point.remarks.iter().map(String::as_str).filter(|r| r.contains(" × ")).collect();
+            self.errors.push(format!("step {} ({}): {}", index + 1, step.title, said.join("; ")));
+        }
         let outcome =
             StepOutcome { points: vec![point], state_after: self.state, remarks: vec![], wall: since(started) };
         self.keep(&header, &outcome)?;
-        Ok(StepEnd::Done)
+        Ok(if is_partial { StepEnd::Stopped } else { StepEnd::Done })
     }
 
     /// Where the drive says how much erased space is left.
@@ -352,7 +368,7 @@ impl Runner<'_> {
         self.target.run(job, &mut AsObserver(self.observer)).map_err(|source| failed(index, step, source))
     }
 
-    /// A stopped job is dropped. A job with errors is kept with its remarks and without figures, and
+    /// A stopped job is dropped. A job that ended by errors is kept with its remarks and without figures, and
     /// ends the run.
     fn not_clean(
         &mut self,

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Lab, PURGE, clean, fill, gone, stopped, sweep, with_errors};
 use flashlab_lab::LabError;
-use flashlab_samples::{Condition, MetricName};
+use flashlab_samples::{Condition, Ended, JobResult, MetricName};
 use flashlab_target::{Purge, RunEnd, RunId};
 use flashlab_units::Bytes;
 
@@ -72,12 +72,35 @@ fn a_stop_between_steps_keeps_the_finished_ones() {
 }
 
 #[test]
-fn a_stop_inside_a_step_drops_that_step_only() {
+fn a_stop_inside_a_point_keeps_what_it_measured_as_a_part() {
     let mut lab = Lab::new().answering(|n, job| Ok(if n == 2 { stopped(job) } else { clean(job, 100) }));
     let finished = lab.run(&reads("[1, 2, 4, 8]", "[1]")).expect("a run");
     assert_eq!(finished.end, RunEnd::Interrupted);
-    assert_eq!((lab.journal.kept.len(), lab.target.jobs.len()), (2, 3));
+    assert_eq!((lab.journal.kept.len(), lab.target.jobs.len()), (3, 3));
+    let part = &lab.journal.kept[2].1.points[0];
+    assert!(part.remarks.iter().any(|said| said.starts_with("interrupted: covers")), "{:?}", part.remarks);
+    assert!(!part.metrics.is_empty());
     assert_eq!(lab.calls.borrow().last().map(String::as_str), Some("end run"));
+}
+
+#[test]
+fn a_stop_inside_a_fill_drops_it() {
+    let mut lab = Lab::new().answering(|_, job| Ok(stopped(job)));
+    assert_eq!(lab.run(&fill("128KiB", 1)).expect("a run").end, RunEnd::Interrupted);
+    assert!(lab.journal.kept.is_empty());
+}
+
+#[test]
+fn a_target_that_goes_on_in_spite_of_errors_has_figures_and_no_clean_run() {
+    let went_on = |job: &flashlab_spec::Job| JobResult { ended: Ended::Completed, ..with_errors(job) };
+    let mut lab = Lab::new().answering(move |n, job| Ok(if n == 1 { went_on(job) } else { clean(job, 100) }));
+    let finished = lab.run(&reads("[1, 2, 4]", "[1]")).expect("a run");
+    let RunEnd::Failed(reason) = &finished.end else { panic!("{:?}", finished.end) };
+    assert_eq!(reason, "step 2 (rand-read-4k iodepth 2, numjobs 1): 3 × EIO, first at byte 8192");
+    assert_eq!(lab.target.jobs.len(), 3);
+    let point = &lab.journal.kept[1].1.points[0];
+    assert!(!point.metrics.is_empty());
+    assert!(point.remarks.iter().any(|said| said.contains("not a clean result")), "{:?}", point.remarks);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub fn fidelity_csv(fidelity: &Fidelity) -> Result<String, ReportError> {
         let p = &row.published;
         writer.write_record([
             p.drive_id.as_str(),
-            p.suite,
+            &p.suite,
             p.workload.as_str(),
             &cell(p.iodepth),
             &cell(p.numjobs),

@@ -260,7 +260,7 @@ fn checkpoints_of_unlike_drives_lie_over_each_other_pass_by_pass() {
     let runs = [common::checkpoints("small", 3, 2), common::checkpoints("large", 6, 2)];
     let published = [flashlab_analysis::PublishedPoint {
         drive_id: "small".into(),
-        suite: "checkpoint",
+        suite: "checkpoint".into(),
         workload: "checkpoint".into(),
         iodepth: None,
         numjobs: None,

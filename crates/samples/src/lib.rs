@@ -16,7 +16,7 @@ pub use interval::mean_interval_share;
 pub use point::{Coordinates, Metric, MetricName, PointResult};
 pub use provenance::{BuildInfo, Granted, Origin, Provenance, TargetIdentity, TargetKind};
 pub use result::{
-    ClassTimes, CpuTime, DirectionResult, Ended, ErrorCount, Interval, IntervalDirection, JobResult, JobShare, Series,
-    StageTime,
+    ClassTimes, CpuTime, DirectionResult, ERROR_ADDRESSES_MAX, Ended, ErrorAddress, ErrorCount, Interval,
+    IntervalDirection, JobResult, JobShare, Series, StageTime,
 };
 pub use state::{Condition, DriveState, HealthLog, Wear};

@@ -42,6 +42,8 @@ pub enum TargetKind {
     LoopDevice,
     /// Another block device.
     BlockDevice,
+    /// Several of them, loaded at once.
+    Several,
 }
 
 /// Which thing was tested. Strings from devices are kept as they came and escaped where they are shown.

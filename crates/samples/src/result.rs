@@ -111,6 +111,22 @@ pub struct ErrorCount {
     pub count: u64,
     /// Offset of the first one.
     pub first_offset: Option<Bytes>,
+    /// Where they came, the first [`ERROR_ADDRESSES_MAX`] offsets in the order of their first error.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<ErrorAddress>,
+}
+
+/// Offsets that are kept of one kind of error: a bad region is seen from fewer, and a device that is
+/// gone fails at all of them.
+pub const ERROR_ADDRESSES_MAX: usize = 16;
+
+/// Errors of one kind at one offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorAddress {
+    /// Offset of the request.
+    pub offset: Bytes,
+    /// How often.
+    pub count: u64,
 }
 
 /// CPU time of the threads that did the job.

@@ -3,7 +3,7 @@
 //! Plain data and its validation; `flashlab-workload` turns it into times.
 
 use crate::pattern::Fault;
-use flashlab_units::{Iops, Nanos};
+use flashlab_units::{Bytes, BytesPerSecond, Iops, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// A mean gap of 1 ns a thread; times are kept in picoseconds and stay distinct far beyond it.
@@ -26,6 +26,13 @@ impl Rate {
     /// `ios` requests a second.
     pub const fn iops(ios: u64) -> Self {
         Rate { ios, per: Nanos::secs(1) }
+    }
+
+    /// `rate` in requests of `bs`, exact to a thousandth of a request a second; `None` for less than that.
+    pub fn of_bytes(rate: BytesPerSecond, bs: Bytes) -> Option<Self> {
+        let per = Nanos::secs(1000);
+        let ios = (rate.0 * per.as_secs_f64() / bs.0.max(1) as f64).round();
+        (ios >= 1.0).then_some(Rate { ios: ios as u64, per })
     }
 
     /// The rate for people and formulas; `None` for no time.

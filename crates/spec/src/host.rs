@@ -23,6 +23,10 @@ pub struct HostProfile {
     /// How fast one job can make data, apart from the drive; absent means that it is no limit.
     #[serde(default)]
     pub job_rate: Option<Sourced<BytesPerSecond>>,
+    /// Time of a whole job besides its I/Os, such as what a checkpoint takes to serialize, to open, sync
+    /// and close its files; absent means none.
+    #[serde(default)]
+    pub job_time: Option<Sourced<Nanos>>,
     /// Time of the path shared by all jobs that each read takes; absent means none.
     #[serde(default)]
     pub shared_read_time: Option<Sourced<Nanos>>,
@@ -95,6 +99,15 @@ impl HostProfile {
                 });
             }
         }
+        if let Some(time) = host.job_time.as_ref().filter(|t| t.value > Nanos::secs(86_400)) {
+            return Err(SpecError::Value {
+                file: file.into(),
+                key: "job_time".into(),
+                value: time.value.exact(),
+                reason: "a checkpoint takes no longer than a day besides its bytes".into(),
+                remedy: "check its unit".into(),
+            });
+        }
         Ok(host)
     }
 
@@ -108,6 +121,8 @@ impl HostProfile {
         let jobs = "delay of each read, by doublings of the jobs; empirical";
         rows.extend(self.jobs_delay.as_ref().map(|p| p.row(&name("jobs_delay"), jobs)));
         rows.extend(self.job_rate.as_ref().map(|p| p.row(&name("job_rate"), "ceiling of each job")));
+        let whole = "added to the time of a whole checkpoint";
+        rows.extend(self.job_time.as_ref().map(|p| p.row(&name("job_time"), whole)));
         let shared = "server shared by all jobs, each I/O";
         rows.extend(self.shared_read_time.as_ref().map(|p| p.row(&name("shared_read_time"), shared)));
         rows.extend(self.shared_write_time.as_ref().map(|p| p.row(&name("shared_write_time"), shared)));

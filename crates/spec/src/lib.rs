@@ -16,7 +16,9 @@ mod profile_check;
 mod replay;
 mod sizes;
 mod suite;
+mod sweep;
 mod toml_text;
+mod words;
 mod writes;
 
 pub use arrival::{Arrival, Rate};
@@ -32,6 +34,8 @@ pub use profile::{
 };
 pub use replay::{Beyond, Replay, ReplayEnd, ReplayRequest, ReplaySummary};
 pub use sizes::{SizeRule, SizeShare, Sizes};
-pub use suite::{CheckpointStep, FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep, SweepStep};
+pub use suite::{CheckpointStep, FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep};
+pub use sweep::{RateProcess, SweepStep};
 pub use toml_text::nearest;
+pub use words::{BytePattern, TextError};
 pub use writes::{Data, Durability, Verify, WriteHint};

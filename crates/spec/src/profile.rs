@@ -403,6 +403,9 @@ pub struct ReadAheadModel {
     pub window_rate: Sourced<BytesPerSecond>,
     /// Time that the engine is busy with each request whose window was lost, besides that of the data.
     pub miss_time: Sourced<Nanos>,
+    /// Rate at which the data of such a request comes out of flash; absent means that of `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub miss_rate: Option<Sourced<BytesPerSecond>>,
     /// Fixed time of a hit besides command service and link; pure delay.
     pub hit_time: Sourced<Nanos>,
     /// Rate at which one command's data is handed over from DRAM, besides the link; pure delay.
@@ -482,6 +485,15 @@ pub struct PslcModel {
     pub program_time: Sourced<Nanos>,
 }
 
+impl ModelParameters {
+    /// Sequential writes in bytes a second while programs are the limit: as many program units as are
+    /// in flight, each time a program takes.
+    pub fn program_rate(&self) -> BytesPerSecond {
+        let in_flight = f64::from(self.write.programs_in_flight.value.min(self.nand.dies.value));
+        BytesPerSecond(in_flight * self.nand.program_unit.value.0 as f64 / self.nand.program_time.value.as_secs_f64())
+    }
+}
+
 impl DriveProfile {
     /// Reads and checks a profile; `file` is named in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
@@ -549,6 +561,8 @@ impl DriveProfile {
             p.nand.erase_time.row("nand.erase_time", "die busy at each collected superblock"),
             p.nand.suspend_time.row("nand.suspend_time", "reads that meet a program or an erase"),
         ];
+        let missed = "the same, by size";
+        rows.extend(p.read_ahead.miss_rate.as_ref().map(|r| r.row("read_ahead.miss_rate", missed)));
         if let Some(q) = &p.queue_pair {
             rows.push(q.holdoff_time.row("queue_pair.holdoff_time", "reads of a deep queue pair; empirical"));
             rows.extend(q.holdoff_rate.as_ref().map(|r| r.row("queue_pair.holdoff_rate", "the same, by size")));

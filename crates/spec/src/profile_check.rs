@@ -229,6 +229,7 @@ impl DriveProfile {
         for (key, rate) in [
             ("write.acknowledge_rate", Some(&p.write.acknowledge_rate)),
             ("read_ahead.hit_rate", Some(&p.read_ahead.hit_rate)),
+            ("read_ahead.miss_rate", p.read_ahead.miss_rate.as_ref()),
             ("read_ahead.window_rate", Some(&p.read_ahead.window_rate)),
             ("read_ahead.rate", Some(&p.read_ahead.rate)),
             ("queue_pair.holdoff_rate", holdoff),

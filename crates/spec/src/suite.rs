@@ -1,6 +1,6 @@
 //! Suites: named procedures as data.
 
-use crate::{Generator, Rw, SpecError, toml_text};
+use crate::{Rw, SpecError, SweepStep, toml_text};
 use flashlab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub enum SuiteStep {
     /// Fill the whole region by sequential writes.
     Fill(FillStep),
     /// Run one job at each point of iodepth × numjobs; iodepth is the outer loop.
-    Sweep(SweepStep),
+    Sweep(Box<SweepStep>),
     /// Write at random, round after round, until the rule for steady state is met.
     Steady(SteadyStep),
     /// Fill the drive with checkpoints, pass after pass.
@@ -55,41 +55,6 @@ pub struct FillStep {
     /// Report the fill's rate as a result of this workload; absent means that it only prepares.
     #[serde(default)]
     pub workload: Option<String>,
-}
-
-/// A grid of points.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SweepStep {
-    /// Name in results, such as `rand-write-64k`.
-    pub workload: String,
-    /// Pattern.
-    pub rw: Rw,
-    /// Share of reads in percent, for `randrw`.
-    #[serde(default)]
-    pub rwmixread: u8,
-    /// Transfer size.
-    pub bs: Bytes,
-    /// Outer axis.
-    #[serde(default)]
-    pub iodepth: Vec<u32>,
-    /// Inner axis.
-    #[serde(default)]
-    pub numjobs: Vec<u32>,
-    /// Instead of iodepth and numjobs: threads with one outstanding I/O each, as in gdsio.
-    #[serde(default)]
-    pub threads: Vec<u32>,
-    /// What makes the I/Os on a modelled host.
-    #[serde(default)]
-    pub generator: Generator,
-    /// Measured time a point.
-    pub runtime: Nanos,
-    /// Time before each measured window.
-    #[serde(default)]
-    pub ramp: Nanos,
-    /// See [`crate::Job::interval_goal`].
-    #[serde(default)]
-    pub interval_goal: Option<f64>,
 }
 
 /// Rounds of random writes.
@@ -185,16 +150,9 @@ impl Suite {
     }
 
     fn check(&self, file: &str) -> Result<(), SpecError> {
-        let refuse = |key: String, wrong: Wrong| SpecError::Value {
-            file: file.into(),
-            key,
-            value: wrong.value,
-            reason: wrong.reason.into(),
-            remedy: wrong.remedy.into(),
-        };
         if self.steps.is_empty() {
             let wrong = Wrong::new("step", "[]", "a suite without steps does nothing", "add a [[step]]");
-            return Err(refuse("step".into(), wrong));
+            return Err(wrong.in_file(file, "step".into()));
         }
         for (i, step) in self.steps.iter().enumerate() {
             let checked = match step {
@@ -204,23 +162,34 @@ impl Suite {
                 SuiteStep::Steady(step) => step.check(),
                 SuiteStep::Checkpoint(step) => step.check(),
             };
-            checked.map_err(|wrong| refuse(format!("step {}, {}", i + 1, wrong.key), wrong))?;
+            checked.map_err(|wrong| wrong.in_file(file, format!("step {}, {}", i + 1, wrong.key)))?;
         }
         Ok(())
     }
 }
 
 /// A value that can't work.
-struct Wrong {
-    key: &'static str,
-    value: String,
-    reason: &'static str,
-    remedy: &'static str,
+pub(crate) struct Wrong {
+    pub(crate) key: &'static str,
+    pub(crate) value: String,
+    pub(crate) reason: &'static str,
+    pub(crate) remedy: &'static str,
 }
 
 impl Wrong {
-    fn new(key: &'static str, value: impl Into<String>, reason: &'static str, remedy: &'static str) -> Self {
+    pub(crate) fn new(key: &'static str, value: impl Into<String>, reason: &'static str, remedy: &'static str) -> Self {
         Wrong { key, value: value.into(), reason, remedy }
+    }
+
+    /// As the error of a file.
+    pub(crate) fn in_file(&self, file: &str, key: String) -> SpecError {
+        SpecError::Value {
+            file: file.into(),
+            key,
+            value: self.value.clone(),
+            reason: self.reason.into(),
+            remedy: self.remedy.into(),
+        }
     }
 }
 
@@ -230,31 +199,6 @@ impl FillStep {
             1..=16 => Ok(()),
             n => Err(Wrong::new("passes", n.to_string(), "not a number of fills", "use 1 to 16")),
         }
-    }
-}
-
-impl SweepStep {
-    fn check(&self) -> Result<(), Wrong> {
-        if !self.threads.is_empty() && (!self.iodepth.is_empty() || !self.numjobs.is_empty()) {
-            let shown = format!("{:?}", self.threads);
-            return Err(Wrong::new("threads", shown, "stands beside iodepth or numjobs", "give one or the other"));
-        }
-        let axes = [("iodepth", &self.iodepth), ("numjobs", &self.numjobs), ("threads", &self.threads)];
-        let axes = if self.threads.is_empty() { &axes[..2] } else { &axes[2..] };
-        for (key, axis) in axes {
-            let mut sorted = (*axis).clone();
-            sorted.sort_unstable();
-            sorted.dedup();
-            if axis.is_empty() || axis.contains(&0) || sorted.len() != axis.len() {
-                let reason = "an axis needs values from 1, each once";
-                return Err(Wrong::new(key, format!("{axis:?}"), reason, "such as [1, 8]"));
-            }
-        }
-        if self.interval_goal.is_some_and(|g| !(0.0001..0.5).contains(&g)) {
-            let shown = format!("{:?}", self.interval_goal);
-            return Err(Wrong::new("interval_goal", shown, "not a share", "use 0.005"));
-        }
-        Ok(())
     }
 }
 

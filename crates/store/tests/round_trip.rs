@@ -99,7 +99,7 @@ fn job() -> impl Strategy<Value = JobResult> {
             }],
             shares: shares.into_iter().map(|(ios, lat_mean_ns)| JobShare { ios, lat_mean_ns }).collect(),
             granted: Granted { engine: kinds.0.clone(), direct: kinds.1, features: kinds.2.clone(), refused: kinds.2 },
-            errors: vec![ErrorCount { kind: kinds.0, count: c, first_offset: kinds.3 }],
+            errors: vec![ErrorCount { kind: kinds.0, count: c, first_offset: kinds.3, addresses: vec![] }],
             cpu: kinds.1.map(|_| CpuTime { user: Nanos(c), system: Nanos(a) }),
             health: kinds.3.map(|written| HealthLog {
                 host_written: Some(written),

@@ -1,5 +1,6 @@
 //! Why a study gave no answer.
 
+use flashlab_lab::LabError;
 use flashlab_spec::SpecError;
 use flashlab_target::TargetError;
 
@@ -19,6 +20,44 @@ pub enum StudyError {
         /// What the model said.
         source: TargetError,
     },
+    /// A suite could not be run on a modelled drive.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// A run of a modelled drive ended early.
+    #[error("{drive}: {reason}\n  this is a fault of the model; run `flashlab run SUITE --on {drive}` and report it")]
+    Run {
+        /// The drive.
+        drive: String,
+        /// What ended it.
+        reason: String,
+    },
+    /// A figure has no place in its suite.
+    #[error(
+        "{workload} of suite {suite}: the suite makes no result at the place of a figure\n  use the suite that the figures were measured with"
+    )]
+    NoPlace {
+        /// The workload.
+        workload: String,
+        /// The suite.
+        suite: String,
+    },
+    /// There is nothing to fit to.
+    #[error(
+        "{drive}: no figure tells of any parameter that the plan frees\n  give figures of the workloads that the blocks of data/fit.toml name"
+    )]
+    NoFigures {
+        /// The drive.
+        drive: String,
+    },
+    /// The plan frees a parameter that the profile does not have.
+    #[error("{key}: the profile has no such parameter\n  give it a value to begin with, or take it out of the plan")]
+    NoParameter {
+        /// Table and key.
+        key: String,
+    },
+    /// The text of a profile can't be handled.
+    #[error("{0}\n  a whole example: a file in data/drives")]
+    Profile(String),
     /// The caller stopped it.
     #[error("stopped before all answers were there\n  run it again, with fewer drives if it takes too long")]
     Stopped,

@@ -70,8 +70,8 @@ fn assumed<T>(value: T) -> Sourced<T> {
 
 /// A profile that [`DriveProfile::parse`] takes, and how many units of it are to be mapped at most.
 pub(crate) fn profile(draw: &mut Draw) -> (DriveProfile, u64) {
-    let text = include_str!("../../../../data/drives/r6060-122.toml");
-    let mut profile = DriveProfile::parse(text, "r6060-122.toml").expect("a good profile");
+    let text = include_str!("../drive.toml");
+    let mut profile = DriveProfile::parse(text, "drive.toml").expect("a good profile");
     nand(draw, &mut profile);
     front(draw, &mut profile);
     let units_max = space(draw, &mut profile);
@@ -175,6 +175,7 @@ pub(crate) fn hosts(draw: &mut Draw) -> (HostProfile, Hosts) {
         submit_time: assumed(draw.time(6_000)),
         resubmit_gap: assumed(draw.time(2_000)),
         jobs_delay: draw.percent(20).then(|| assumed(draw.time(5_000))),
+        job_time: draw.percent(20).then(|| assumed(draw.time(100_000_000_000))),
         job_rate: draw.percent(20).then(|| assumed(draw.rate(2e8, 1e10))),
         shared_read_time: draw.percent(20).then(|| assumed(draw.time(3_000))),
         shared_write_time: draw.percent(20).then(|| assumed(draw.time(3_000))),

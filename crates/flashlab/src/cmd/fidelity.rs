@@ -65,7 +65,7 @@ fn text(f: &Fidelity) -> String {
             r.published.drive_id == drive && r.published.workload == workload && r.published.suite == suite
         };
         let (free, at) = (f.summary(|r| here(r) && !r.at_ceiling), f.summary(|r| here(r) && r.at_ceiling));
-        table.row(cells(&drive, suite, &workload, free, at));
+        table.row(cells(&drive, &suite, &workload, free, at));
     }
     for (name, gds) in [("FIO and checkpoints", false), ("GDS", true)] {
         let here = |r: &FidelityRow| (r.published.suite == "gds") == gds;

@@ -6,7 +6,8 @@ use crate::exit::Exit;
 use crate::output;
 use flashlab_analysis::RunStatus;
 use flashlab_report::{RunRow, runs_table};
-use flashlab_store::RunSummary;
+use flashlab_samples::{Ended, PointResult};
+use flashlab_store::{RunSummary, Store};
 use std::path::Path;
 
 pub(crate) fn run(args: &List) -> anyhow::Result<Exit> {
@@ -31,6 +32,11 @@ pub(crate) fn run(args: &List) -> anyhow::Result<Exit> {
                 if run.alive == Some(true) { "now at" } else { "stopped at" }
             ))?;
         }
+        if run.status == RunStatus::Interrupted
+            && let Some(title) = partial(&store, run.id)?
+        {
+            output::print(&format!("run {}: {title} is a part: it was stopped in it\n", run.id))?;
+        }
         if let RunStatus::Failed(reason) = &run.status {
             output::print(&format!("run {}: {reason}\n", run.id))?;
         }
@@ -42,6 +48,13 @@ pub(crate) fn run(args: &List) -> anyhow::Result<Exit> {
         eprintln!("another store: flashlab list --store {}", other.display());
     }
     Ok(Exit::Done)
+}
+
+/// The step that a stopped run has kept a part of.
+fn partial(store: &Store, id: i64) -> anyhow::Result<Option<String>> {
+    let is_part = |point: &PointResult| point.job.as_ref().is_some_and(|job| job.ended == Ended::Interrupted);
+    let steps = store.run(id)?.steps;
+    Ok(steps.into_iter().find(|step| step.points.iter().any(is_part)).map(|step| step.title))
 }
 
 fn row(run: &RunSummary) -> RunRow {

@@ -5,8 +5,10 @@ mod doctor;
 mod drives;
 mod export;
 mod fidelity;
+mod fit;
 mod hosts;
 mod list;
+mod load;
 mod plan;
 mod report;
 mod review;
@@ -30,12 +32,14 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
     match command {
         Command::Review(args) => review::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::List(args) => list::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Fidelity(args) => fidelity::run(&args),
+        Command::Fit(args) => fit::run(&args),
         Command::WhatIf(args) => what_if::run(&args),
         Command::Drives(args) => drives::run(&args),
         Command::Hosts(args) => hosts::run(&args),

@@ -1,12 +1,12 @@
 //! `flashlab plan`: every step with the bytes it writes and the time it takes. Touches nothing.
 
-use super::run::inputs;
+use super::run::{inputs, options};
 use crate::args::PlanArgs;
 use crate::exit::Exit;
 use crate::resolve::{self, Named};
 use crate::{catalog, output};
 use flashlab_guard::{Inspection, Subject};
-use flashlab_lab::{Estimate, Plan, PlanOptions, TargetFacts, plan};
+use flashlab_lab::{Estimate, Plan, TargetFacts, plan};
 use flashlab_report::{Column, Table};
 use flashlab_samples::Origin;
 use flashlab_target::Target;
@@ -14,12 +14,12 @@ use std::fmt::Write;
 
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let suite = catalog::suite(&args.what.suite)?;
-    let options = PlanOptions { seed: args.what.seed, size: args.what.size, runtime: args.what.runtime };
+    let options = options(&args.what);
     if let Some(path) = &args.json.json {
         output::check(path, args.json.replace)?;
         output::keep_apart(&[("--json", path)], &inputs(&args.what))?;
     }
-    let (plan, inspection) = match resolve::named(&args.what, &suite)? {
+    let (plan, inspection) = match resolve::named(&args.what.on, options.size, &args.what.profile, &suite)? {
         Named::Modelled(drive) => (plan(&suite, &TargetFacts::of(drive.as_ref() as &dyn Target), &options)?, None),
         Named::Real(inspection) => {
             (plan(&suite, &resolve::facts(&inspection, options.size)?, &options)?, Some(*inspection))
@@ -30,12 +30,14 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         output::write_or_print(path, &text, args.json.replace)?;
     }
     if args.json.json.as_deref() != Some(std::path::Path::new("-")) {
-        output::print(&text(&plan, inspection.as_ref(), args))?;
+        let command = command(args, inspection.as_ref());
+        output::print(&text(&plan, inspection.as_ref(), command))?;
     }
     Ok(Exit::Done)
 }
 
-fn text(plan: &Plan, inspection: Option<&Inspection>, args: &PlanArgs) -> String {
+/// The plan for people; `command` is what runs it.
+pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: String) -> String {
     let mut out = format!("{}: {}\n", plan.suite.id, plan.suite.title);
     match inspection {
         Some(Inspection { path, subject: Subject::Missing { .. }, .. }) => {
@@ -70,16 +72,16 @@ fn text(plan: &Plan, inspection: Option<&Inspection>, args: &PlanArgs) -> String
         out.push_str("Times are those of the drive; the model computes them in seconds.\n");
     }
     if let Some(inspection) = inspection {
-        out.push_str(&consent(inspection, plan, args));
+        out.push_str(&consent(inspection, plan, command));
     }
     out.push_str("Nothing was touched.\n");
     out
 }
 
-/// What stands between this plan and a run.
-fn consent(inspection: &Inspection, plan: &Plan, args: &PlanArgs) -> String {
-    let mut out = String::new();
-    let mut command = format!("flashlab run {} --on {}", args.what.suite, inspection.path.display());
+/// The command that runs the plan.
+fn command(args: &PlanArgs, inspection: Option<&Inspection>) -> String {
+    let on = inspection.map_or_else(|| args.what.on.clone(), |i| i.path.display().to_string());
+    let mut command = format!("flashlab run {} --on {on}", args.what.suite);
     if let Some(size) = args.what.size {
         _ = write!(command, " --size {}", size.exact());
     }
@@ -89,6 +91,12 @@ fn consent(inspection: &Inspection, plan: &Plan, args: &PlanArgs) -> String {
     if args.what.seed != crate::args::SEED {
         _ = write!(command, " --seed {}", args.what.seed);
     }
+    command
+}
+
+/// What stands between this plan and a run.
+fn consent(inspection: &Inspection, plan: &Plan, mut command: String) -> String {
+    let mut out = String::new();
     if !plan.writes() {
         return format!("It writes nothing. To run it: {command}\n");
     }

@@ -1,11 +1,11 @@
 //! `flashlab review`: modelled drives through the suites, on all cores, with report, CSV and store.
 
-use super::run::{exit_of, show};
 use crate::args::Review;
 use crate::catalog::{self, Catalog, CatalogDrive};
 use crate::exit::{CliError, Exit};
 use crate::output::{self, ReportFolder};
 use crate::progress::{Bar, Bars};
+use crate::session::{exit_of, show};
 use crate::shared::SharedJournal;
 use crate::stop::Stop;
 use crate::{origin, resolve, stop};
@@ -121,7 +121,7 @@ impl Tasks<'_> {
         let plan = plan(suite, &TargetFacts::of(&target), &options)?;
         let provenance = origin::provenance(target.origin(), self.seed, target.identity());
         let mut bar = Bar::new(&plan, self.stop.clone(), Some(bars));
-        let finished = run_plan(&plan, &mut target, &mut SharedJournal(&self.store), &provenance, &mut bar);
+        let finished = run_plan(&plan, &mut target, &mut SharedJournal::new(&self.store), &provenance, &mut bar);
         bar.clear();
         Ok(finished?)
     }

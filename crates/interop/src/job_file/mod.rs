@@ -11,7 +11,9 @@ mod sections;
 mod values;
 
 use crate::InteropError;
-use flashlab_spec::{Arrival, Durability, Job, Offsets, Pattern, Region, Rw, Sharing, SizeRule, Sizes};
+use flashlab_spec::{
+    Arrival, Durability, Job, Offsets, Pattern, RateProcess, Region, Rw, Sharing, SizeRule, Sizes, SweepStep,
+};
 use flashlab_units::{Bytes, Nanos};
 
 /// A size or an offset: bytes, or a share of the target.
@@ -165,6 +167,39 @@ impl FioJob {
             arrival: self.arrival,
             durability: self.durability,
             ..Job::new(self.name.clone(), self.rw, bs, Region { offset, length: Bytes(length) })
+        }
+    }
+
+    /// The job as a load of a target of this capacity, to be run by this program: as [`FioJob::on`], and
+    /// what ends it are passes where no bytes are given.
+    pub fn load(&self, capacity: Bytes) -> SweepStep {
+        let job = self.on(capacity);
+        let plain = SweepStep::new(self.rw, job.bs);
+        let (rate_iops, rate_process) = match self.arrival {
+            Arrival::Fixed(rate) => (Some(rate), RateProcess::Linear),
+            Arrival::Poisson(rate) => (Some(rate), RateProcess::Poisson),
+            Arrival::Closed | Arrival::Recorded { .. } => (None, RateProcess::Linear),
+        };
+        SweepStep {
+            workload: self.name.clone(),
+            rwmixread: self.rwmixread,
+            iodepth: vec![self.iodepth],
+            numjobs: vec![self.numjobs],
+            runtime: self.runtime,
+            amount: job.amount.filter(|_| self.io_size.is_some()),
+            passes: (!self.time_based && self.io_size.is_none()).then_some(self.loops),
+            ramp: self.ramp,
+            offset: job.region.offset,
+            size: self.size.map(|_| job.region.length),
+            sizes: job.pattern.sizes,
+            distribution: job.pattern.offsets,
+            sharing: job.pattern.sharing,
+            rate_iops,
+            rate_process,
+            fsync: self.durability.fsync_every,
+            fdatasync: self.durability.fdatasync_every,
+            dsync: self.durability.dsync,
+            ..plain
         }
     }
 

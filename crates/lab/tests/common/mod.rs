@@ -57,7 +57,7 @@ pub(crate) fn stopped(job: &Job) -> JobResult {
 
 /// A job that met three I/O errors.
 pub(crate) fn with_errors(job: &Job) -> JobResult {
-    let error = ErrorCount { kind: "EIO".into(), count: 3, first_offset: Some(Bytes(8192)) };
+    let error = ErrorCount { kind: "EIO".into(), count: 3, first_offset: Some(Bytes(8192)), addresses: vec![] };
     JobResult { ended: Ended::Failed, errors: vec![error], ..clean(job, 7) }
 }
 

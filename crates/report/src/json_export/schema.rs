@@ -9,7 +9,7 @@ use flashlab_samples::{
 use serde::Serialize;
 
 /// Percentiles written for every latency.
-const PERCENTILES: [f64; 9] = [1.0, 5.0, 25.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+const PERCENTILES: [f64; 11] = [1.0, 5.0, 25.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
 /// `results.json`.
 #[derive(Debug, Serialize)]
@@ -226,6 +226,17 @@ pub struct ErrorJson {
     pub count: u64,
     /// Offset of the first.
     pub first_offset_bytes: Option<u64>,
+    /// The first offsets where they came, each with how often.
+    pub addresses: Vec<ErrorAddressJson>,
+}
+
+/// I/O errors of one kind at one offset.
+#[derive(Debug, Serialize)]
+pub struct ErrorAddressJson {
+    /// Offset of the request.
+    pub offset_bytes: u64,
+    /// How often.
+    pub count: u64,
 }
 
 /// Counters of a drive's logs; `null` is "the drive does not say".
@@ -443,6 +454,11 @@ impl ErrorJson {
             kind: error.kind.clone(),
             count: error.count,
             first_offset_bytes: error.first_offset.map(|offset| offset.0),
+            addresses: error
+                .addresses
+                .iter()
+                .map(|at| ErrorAddressJson { offset_bytes: at.offset.0, count: at.count })
+                .collect(),
         }
     }
 }

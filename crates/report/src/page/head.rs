@@ -120,6 +120,7 @@ pub(super) fn target_words(target: &TargetIdentity) -> String {
         TargetKind::File => "file",
         TargetKind::LoopDevice => "loop device",
         TargetKind::BlockDevice => "block device",
+        TargetKind::Several => "several targets at once",
     };
     let mut out = format!("{} ({kind}", target.id);
     let named = [("", &target.model), ("serial ", &target.serial), ("firmware ", &target.firmware), ("", &target.path)];

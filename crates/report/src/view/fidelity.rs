@@ -37,9 +37,10 @@ pub(crate) fn deviations(fidelity: &Fidelity) -> Vec<Deviation> {
     let together =
         [row("all drives", "", "fio and checkpoints", &|r| !is_gds(r)), row("all drives", "gds", "all", &is_gds)];
     let each = fidelity.groups().into_iter().map(|(drive, workload, suite)| {
-        row(&drive, suite, &workload, &|r| {
+        row(&drive, &suite, &workload, &|r| {
             let p = &r.published;
-            (p.drive_id.as_str(), p.workload.as_str(), p.suite) == (drive.as_str(), workload.as_str(), suite)
+            (p.drive_id.as_str(), p.workload.as_str(), p.suite.as_str())
+                == (drive.as_str(), workload.as_str(), suite.as_str())
         })
     });
     together.into_iter().filter(|d| d.free.is_some() || d.at_ceiling.is_some()).chain(each).collect()

@@ -22,9 +22,9 @@ pub fn profile() -> DriveProfile {
 /// its grid, the top of a sweep, a steady state, and a place that the grid does not have.
 pub fn published() -> Vec<PublishedPoint> {
     use MetricName::{Bandwidth, Iops, LatMean};
-    let point = |suite, workload: &str, at: Option<(u32, u32)>, metric, value, printed: &str| PublishedPoint {
+    let point = |suite: &str, workload: &str, at: Option<(u32, u32)>, metric, value, printed: &str| PublishedPoint {
         drive_id: "sample-122".into(),
-        suite,
+        suite: suite.into(),
         workload: workload.into(),
         iodepth: at.map(|(depth, _)| depth),
         numjobs: at.map(|(_, jobs)| jobs),

@@ -151,7 +151,7 @@ pub fn job_result(ios: u64, seed: u64) -> JobResult {
             features: vec!["SINGLE_ISSUER".into(), "registered-buffers".into()],
             refused: vec!["IOPOLL: the device has no polled queues".into()],
         },
-        errors: vec![ErrorCount { kind: "EIO".into(), count: 2, first_offset: Some(Bytes(4096)) }],
+        errors: vec![ErrorCount { kind: "EIO".into(), count: 2, first_offset: Some(Bytes(4096)), addresses: vec![] }],
         cpu: Some(CpuTime { user: Nanos::millis(301), system: Nanos::millis(702) }),
         health: Some(HealthLog {
             host_written: Some(Bytes::gib(1)),

@@ -1,0 +1,252 @@
+//! `flashlab load`: one load, or a sweep of it, on a file or device, on several at once, or on a
+//! modelled drive. A load is a suite of its own, so that it is planned, run, kept and shown as any other.
+
+use super::plan::text;
+use super::run::{execute, facts};
+use crate::args::Load;
+use crate::catalog;
+use crate::exit::{CliError, Exit};
+use crate::made::Made;
+use crate::output;
+use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
+use crate::resolve::{self, Named};
+use crate::session::{Session, exit_of};
+use crate::together::{self, Part};
+use flashlab_guard::Inspection;
+use flashlab_interop::{Extent, FioJob};
+use flashlab_lab::{Plan, PlanOptions, TargetFacts, plan};
+use flashlab_spec::{SpecError, Suite, SuiteStep, SweepStep};
+use flashlab_units::Bytes;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
+    let asked = Asked::read(args)?;
+    let size = asked.size(args);
+    let options = PlanOptions { seed: args.seed, size, runtime: args.runtime, small: true };
+    // What a model of is scaled for, and what a target is planned for; sections of a fio file may take a
+    // share of the target, and so are made for it once it is known.
+    let named = args.on.iter().map(|on| resolve::named(on, size, &args.profile, &asked.suite(Bytes::ZERO)));
+    let named = named.collect::<anyhow::Result<Vec<_>>>()?;
+    let planned = named.iter().map(|named| {
+        let facts = facts(named, &options)?;
+        Ok(plan(&asked.suite(facts.capacity), &facts, &options)?)
+    });
+    let plans = planned.collect::<anyhow::Result<Vec<Plan>>>()?;
+    if args.plan {
+        named.iter().zip(&plans).try_for_each(|(named, plan)| show_plan(named, plan))?;
+        return Ok(Exit::Done);
+    }
+    let mut real = Vec::new();
+    for named in named {
+        match named {
+            Named::Modelled(drive) if args.on.len() == 1 => {
+                refuse_for_a_model(&args.real, &args.on[0])?;
+                return on_a_model(args, *drive, &plans[0]);
+            }
+            Named::Modelled(drive) => {
+                let what =
+                    format!("{} is a modelled drive, and several targets at once are real ones", drive.profile().id);
+                return Err(CliError::usage(what, "load it alone, or name a file as ./name").into());
+            }
+            Named::Real(inspection) => real.push(*inspection),
+        }
+    }
+    on_real_ones(args, real, &asked, &plans, &options)
+}
+
+fn on_a_model(args: &Load, mut drive: flashlab_drive::ModelledDrive, plan: &Plan) -> anyhow::Result<Exit> {
+    let mut made = Made::default();
+    let mut session = Session::begin(&args.keep, &inputs(args), &mut made)?;
+    let profile = drive.profile().clone();
+    made.keep();
+    let stop = session.stop.clone();
+    let finished = execute(plan, &mut drive, &mut session.store, stop)?;
+    session.finish(&[finished.run], &[profile], &title(plan))?;
+    Ok(exit_of(&finished))
+}
+
+fn on_real_ones(
+    args: &Load,
+    inspections: Vec<Inspection>,
+    asked: &Asked,
+    rehearsals: &[Plan],
+    options: &PlanOptions,
+) -> anyhow::Result<Exit> {
+    for (i, inspection) in inspections.iter().enumerate() {
+        let is_same = |other: &Inspection| other.resolved == inspection.resolved;
+        if inspections[..i].iter().any(is_same) {
+            let what = format!("{} is named twice", inspection.path.display());
+            return Err(CliError::usage(what, "name each target once; more jobs are --numjobs").into());
+        }
+    }
+    refuse_token_for_files(&args.real, &inspections.iter().collect::<Vec<_>>())?;
+    let ways = Ways::of(&args.real, &rehearsals[0])?;
+    let mut made = Made::default();
+    let mut session = Session::begin(&args.keep, &inputs(args), &mut made)?;
+    let of = inspections.len();
+    let mut parts = Vec::with_capacity(of);
+    for (inspection, rehearsal) in inspections.into_iter().zip(rehearsals) {
+        let target = ways.open(inspection, options.size, &args.real, (rehearsal.writes(), of), &mut made)?;
+        // Again, with what is only known of an open target.
+        let facts = TargetFacts::of(&target);
+        let plan = plan(&asked.suite(facts.capacity), &facts, options)?;
+        parts.push(Part { target, plan });
+    }
+    made.keep();
+    let stop = session.stop.clone();
+    if let [Part { target, plan }] = parts.as_mut_slice() {
+        let finished = execute(plan, target, &mut session.store, stop)?;
+        session.finish(&[finished.run], &[], &title(plan))?;
+        return Ok(exit_of(&finished));
+    }
+    let title = format!("{} on {of} targets at once", rehearsals[0].suite.title);
+    let finished = together::run(parts, &mut session, stop)?;
+    let runs: Vec<_> = finished.iter().map(|finished| finished.run).collect();
+    session.finish(&runs, &[], &title)?;
+    // The gravest end of all runs; the codes rise with gravity.
+    Ok(finished.iter().map(exit_of).max().unwrap_or(Exit::Done))
+}
+
+fn title(plan: &Plan) -> String {
+    format!("{} on {}", plan.suite.title, plan.target.id)
+}
+
+/// What it reads, as inputs that no output may replace.
+fn inputs(args: &Load) -> Vec<(&'static str, &Path)> {
+    let mut out: Vec<(&str, &Path)> = args.on.iter().map(|on| ("a target", Path::new(on))).collect();
+    out.extend(args.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
+    out.extend([&args.job, &args.fio].into_iter().flatten().map(|file| ("the load", file.as_path())));
+    out.extend(args.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
+    out
+}
+
+fn show_plan(named: &Named, plan: &Plan) -> anyhow::Result<()> {
+    let inspection = match named {
+        Named::Modelled(_) => None,
+        Named::Real(inspection) => Some(inspection.as_ref()),
+    };
+    let words = std::env::args().skip(1).filter(|word| word != "--plan");
+    let command = words.fold("flashlab".to_owned(), |command, word| command + " " + &quoted(&word));
+    output::print(&text(plan, inspection, command))
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=%+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The load as it was asked for.
+enum Asked {
+    /// By options or a load file.
+    One(Box<SweepStep>),
+    /// By sections of a fio job file, one after another.
+    Fio(Vec<FioJob>),
+}
+
+impl Asked {
+    fn read(args: &Load) -> anyhow::Result<Self> {
+        if let Some(file) = &args.fio {
+            return fio(file, args.section.as_deref());
+        }
+        let mut load = match (&args.job, args.keys.load()) {
+            (Some(file), _) => SweepStep::parse(&catalog::read(file)?, &file.display().to_string())?,
+            (None, Some(load)) => load,
+            (None, None) => {
+                let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job FILE, or --fio FILE";
+                return Err(CliError::usage("no load was given", remedy).into());
+            }
+        };
+        // The place is that of the options, where they give one.
+        if let (Some(size), Some(_)) = (args.size, args.keys.offset) {
+            load.size = Some(size);
+        }
+        if args.runtime.is_some() {
+            load.runtime = args.runtime;
+        }
+        load.complete();
+        Ok(Asked::One(Box::new(load)))
+    }
+
+    /// How much of a target is used: as `--size` says, or as far as the load itself goes where it says so.
+    fn size(&self, args: &Load) -> Option<Bytes> {
+        let end = |offset: Bytes, size: Bytes| Bytes(offset.0.saturating_add(size.0));
+        let own = match self {
+            Asked::One(load) => load.size.map(|size| end(load.offset, size)),
+            Asked::Fio(jobs) => {
+                let end = |job: &FioJob| match (job.offset, job.size) {
+                    (Extent::Bytes(offset), Some(Extent::Bytes(size))) => Some(end(offset, size)),
+                    _ => None,
+                };
+                jobs.iter().map(end).collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().max())
+            }
+        };
+        match (own, args.size) {
+            (Some(own), Some(size)) => Some(own.max(size)),
+            (own, size) => own.or(size),
+        }
+    }
+
+    /// The load as a suite for a target of this capacity.
+    fn suite(&self, capacity: Bytes) -> Suite {
+        let steps: Vec<SweepStep> = match self {
+            Asked::One(load) => vec![load.as_ref().clone()],
+            Asked::Fio(jobs) => jobs.iter().map(|job| job.load(capacity)).collect(),
+        };
+        let title = steps.iter().map(words).collect::<Vec<_>>().join("; ");
+        Suite {
+            id: "load".into(),
+            title,
+            purpose: "One load as asked for.".into(),
+            limits: vec![
+                "A load without preparation says nothing of a steady state: what the drive went through before is not known."
+                    .into(),
+            ],
+            region_max: None,
+            steps: steps.into_iter().map(|step| SuiteStep::Sweep(Box::new(step))).collect(),
+        }
+    }
+}
+
+/// The load in words.
+fn words(load: &SweepStep) -> String {
+    let list = |axis: &[u32]| axis.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if !load.threads.is_empty() {
+        return format!("{}, threads {}", load.name(), list(&load.threads));
+    }
+    format!("{}, iodepth {}, numjobs {}", load.name(), list(&load.iodepth), list(&load.numjobs))
+}
+
+/// The sections of a fio job file that run one after another. What changes nothing here, and what may
+/// not be meant, goes to standard error.
+fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
+    let name = file.display().to_string();
+    let mut jobs = flashlab_interop::read_jobs(&catalog::read(file)?, &name, &|key| std::env::var(key).ok())?;
+    if let Some(wanted) = section {
+        let known: Vec<String> = jobs.iter().map(|job| job.name.clone()).collect();
+        jobs.retain(|job| job.name == wanted);
+        if jobs.is_empty() {
+            return Err(SpecError::unknown("section", wanted, known.iter().map(String::as_str)).into());
+        }
+    }
+    if let Some(pair) = jobs.windows(2).find(|pair| pair[0].wave == pair[1].wave) {
+        let what = format!("{name}: {} and {} run at the same time in fio", pair[0].name, pair[1].name);
+        let remedy = "put stonewall into the second to run them one after another, or choose one with --section NAME";
+        return Err(CliError::usage(what, remedy).into());
+    }
+    // What stands in a global section is inherited by several.
+    let mut said = BTreeSet::new();
+    for job in &jobs {
+        for ignored in &job.ignored {
+            said.insert((ignored.line, format!("{} changes nothing here: {}", ignored.option, ignored.reason)));
+        }
+        said.extend(job.notes.iter().map(|note| (note.line, note.text.clone())));
+    }
+    said.iter().for_each(|(line, text)| eprintln!("{name}:{line}: {text}"));
+    Ok(Asked::Fio(jobs))
+}

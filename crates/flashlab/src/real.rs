@@ -1,0 +1,178 @@
+//! From the options of real targets to what the engine and the guard take.
+
+use crate::args::{CpuList, Engine, Fallback, Real};
+use crate::exit::CliError;
+use crate::made::Made;
+use crate::resolve;
+use flashlab_guard::{Consent, Inspection, Subject};
+use flashlab_io::{EngineChoice, FileTarget, OpenOptions, Tuning, Unavailable};
+use flashlab_lab::Plan;
+use flashlab_spec::{Job, Verify};
+use flashlab_target::TargetError;
+use flashlab_units::Bytes;
+use std::path::PathBuf;
+
+/// How a real target is opened and run, decided before anything is made.
+pub(crate) struct Ways {
+    open: OpenOptions,
+    tuning: Tuning,
+    /// Why it is not the engine that is usual, where nobody asked for another.
+    fell_back: Option<String>,
+}
+
+impl Ways {
+    /// What was asked for and can be had.
+    ///
+    /// # Errors
+    /// Where there is no such CPU or NUMA node, no io_uring and no fallback, or where a job of `plan`
+    /// would be refused by the engine.
+    pub(crate) fn of(args: &Real, plan: &Plan) -> anyhow::Result<Self> {
+        let (engine, fell_back) = engine(args)?;
+        if engine == EngineChoice::Psync {
+            check_depth(plan)?;
+        }
+        let verifies = |job: &Job| job.verify != Verify::Off;
+        if args.ledger.is_some() && !plan.steps.iter().filter_map(|step| step.kind.job()).any(verifies) {
+            let remedy = "add --verify stamp, read-back or check, or leave the ledger out";
+            return Err(CliError::usage("--ledger: nothing is verified", remedy).into());
+        }
+        let default = Tuning::default();
+        let tuning = Tuning {
+            iopoll: args.iopoll,
+            sqpoll: args.sqpoll,
+            split_submission: args.slat,
+            cpus: cpus(args)?,
+            interval: args.interval.unwrap_or(default.interval),
+            errors_max: args.continue_on_error.unwrap_or(default.errors_max),
+        };
+        Ok(Ways { open: OpenOptions { direct: !args.buffered, engine }, tuning, fell_back })
+    }
+
+    /// Opens one of `of` targets, with the permit that the consent gives.
+    pub(crate) fn open(
+        &self,
+        inspection: Inspection,
+        size: Option<Bytes>,
+        args: &Real,
+        (writes, of): (bool, usize),
+        made: &mut Made,
+    ) -> anyhow::Result<FileTarget> {
+        let ledger = ledger(args, &inspection, of);
+        let consent = consent(args, &inspection);
+        let mut target = resolve::open(inspection, size, &consent, writes, &self.open, made)?;
+        target = target.with_tuning(self.tuning.clone());
+        if let Some(deadline) = args.deadline {
+            target = target.with_deadline(deadline);
+        }
+        if let Some(ledger) = ledger {
+            target = target.with_ledger(ledger);
+        }
+        if let Some(why) = &self.fell_back {
+            target = target.with_refusal(why.clone());
+        }
+        Ok(target)
+    }
+}
+
+/// The token is that of a device. Who gives one with files only has perhaps named the wrong thing.
+pub(crate) fn refuse_token_for_files(args: &Real, inspections: &[&Inspection]) -> Result<(), CliError> {
+    let is_file = |i: &&Inspection| matches!(i.subject, Subject::File(_) | Subject::Missing { .. });
+    let (Some(first), true, false) =
+        (inspections.first(), inspections.iter().all(is_file), args.destroy_data.is_empty())
+    else {
+        return Ok(());
+    };
+    let what = format!("--destroy-data is for devices, and {} is a file", first.path.display());
+    Err(CliError::usage(what, "leave it out, or name the device; a file that flashlab did not make needs --overwrite"))
+}
+
+/// The engine, and why it is another than io_uring, where nobody named one.
+fn engine(args: &Real) -> anyhow::Result<(EngineChoice, Option<String>)> {
+    let wanted = match args.engine {
+        Some(Engine::Psync) => EngineChoice::Psync,
+        Some(Engine::Null) => EngineChoice::Null,
+        Some(Engine::Nop) => EngineChoice::Nop,
+        Some(Engine::IoUring) | None => EngineChoice::IoUring,
+    };
+    if !matches!(wanted, EngineChoice::IoUring | EngineChoice::Nop) {
+        return Ok((wanted, None));
+    }
+    let Err(Unavailable { reason, remedy }) = flashlab_io::probe(None).io_uring else { return Ok((wanted, None)) };
+    match args.fallback {
+        Some(Fallback::Psync) => {
+            eprintln!("flashlab: io_uring is not available: {reason}; psync takes its place, as --fallback says");
+            Ok((EngineChoice::Psync, Some(format!("io_uring: {reason}"))))
+        }
+        None => Err(TargetError::NotGranted { what: "io_uring", reason, remedy }.into()),
+    }
+}
+
+/// Fails before anything is made where the first job would fail for want of depth.
+fn check_depth(plan: &Plan) -> Result<(), CliError> {
+    match plan.steps.iter().find(|s| s.kind.job().is_some_and(|job| job.iodepth > 1)) {
+        Some(step) => {
+            let what = format!("{}: the psync engine does one I/O at a time, iodepth 1", step.title);
+            let remedy = "use --engine io_uring, or iodepth 1 with more numjobs (in a suite: one of your own)";
+            Err(CliError::usage(what, remedy))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The CPUs that jobs are pinned to.
+fn cpus(args: &Real) -> Result<Vec<u32>, CliError> {
+    let Some(node) = args.numa else { return Ok(args.cpus.clone().map(|list| list.0).unwrap_or_default()) };
+    let path = format!("/sys/devices/system/node/node{node}/cpulist");
+    let list = std::fs::read_to_string(&path).ok().and_then(|text| text.parse::<CpuList>().ok());
+    match list {
+        Some(list) => Ok(list.0),
+        None => {
+            let what = format!("--numa {node}: there is no such node with CPUs ({path})");
+            Err(CliError::usage(what, "see the nodes with lscpu, or name CPUs with --cpus"))
+        }
+    }
+}
+
+/// A device takes the token that is its own, of those given.
+fn consent(args: &Real, inspection: &Inspection) -> Consent {
+    let own = inspection.token();
+    let given = args.destroy_data.iter().find(|token| own.as_ref() == Some(*token)).or(args.destroy_data.first());
+    Consent { destroy_token: given.cloned(), overwrite: args.overwrite }
+}
+
+/// Of several targets each has a ledger of its own, named after it.
+fn ledger(args: &Real, inspection: &Inspection, of: usize) -> Option<PathBuf> {
+    let path = args.ledger.clone()?;
+    if of == 1 {
+        return Some(path);
+    }
+    let name = resolve::name_of(inspection);
+    Some(path.with_file_name(format!("{}.{name}", path.file_name().unwrap_or_default().to_string_lossy())))
+}
+
+/// Options that would have no effect are refused rather than ignored.
+pub(crate) fn refuse_for_a_model(args: &Real, name: &str) -> Result<(), CliError> {
+    let given = [
+        ("--destroy-data", !args.destroy_data.is_empty()),
+        ("--overwrite", args.overwrite),
+        ("--buffered", args.buffered),
+        ("--engine", args.engine.is_some()),
+        ("--fallback", args.fallback.is_some()),
+        ("--iopoll", args.iopoll),
+        ("--sqpoll", args.sqpoll),
+        ("--cpus", args.cpus.is_some()),
+        ("--numa", args.numa.is_some()),
+        ("--slat", args.slat),
+        ("--interval", args.interval.is_some()),
+        ("--deadline", args.deadline.is_some()),
+        ("--ledger", args.ledger.is_some()),
+        ("--continue-on-error", args.continue_on_error.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            let what = format!("{option} has no meaning for {name}, a modelled drive");
+            Err(CliError::usage(what, format!("leave it out; for a file of that name write ./{name}")))
+        }
+        None => Ok(()),
+    }
+}

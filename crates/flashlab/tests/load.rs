@@ -1,0 +1,339 @@
+//! `flashlab load`: what a fio user does, on files of a test's own.
+
+mod common;
+
+use common::{Done, FLASHLAB, Loop, Place, root_for, skipped, system};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A place with a filled file of 8 MiB, `t.img`.
+fn filled() -> Place {
+    let place = Place::new();
+    place.flashlab("load --on ./t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    place
+}
+
+/// The points of a run's JSON.
+fn points(done: &Done) -> Vec<Value> {
+    let json = done.json();
+    let runs = json["runs"].as_array().expect("runs").iter();
+    let steps = runs.flat_map(|run| run["steps"].as_array().expect("steps").clone());
+    steps.flat_map(|step| step["points"].as_array().expect("points").clone()).collect()
+}
+
+fn granted(point: &Value, what: &str) -> String {
+    point["job"]["granted"][what].to_string()
+}
+
+#[test]
+fn one_load_is_measured_kept_and_shown() {
+    let place = filled();
+    let done = place.flashlab("load --on ./t.img --rw randread --iodepth 4 --runtime 200ms").code(0);
+    for words in ["load of t.img: MEASURED", "rand-read-4k", "IOPS", "p99.99", "does not say"] {
+        assert!(done.out.contains(words), "no {words} in\n{}", done.out);
+    }
+    let runs = place.runs("flashlab.db");
+    assert_eq!((&runs[0]["suite_id"], &runs[0]["status"]), (&"load".into(), &"done".into()), "{runs:?}");
+    place.flashlab("report 1").code(0);
+    assert!(place.read("report/index.html").contains("rand-read-4k"));
+}
+
+#[test]
+fn several_depths_are_a_sweep_and_a_load_without_an_end_is_one_pass() {
+    let place = filled();
+    let done = place.flashlab("load --on ./t.img --rw read --bs 64K --iodepth 1,4 --numjobs 1,2 --json -").code(0);
+    let points = points(&done);
+    let place_of =
+        |p: &Value| (p["at"]["iodepth"].as_u64(), p["at"]["numjobs"].as_u64(), p["job"]["read"]["bytes"].as_u64());
+    let all = Some(8 << 20);
+    let expected = [(1, 1), (1, 2), (4, 1), (4, 2)].map(|(d, j)| (Some(d), Some(j), all));
+    assert_eq!(points.iter().map(place_of).collect::<Vec<_>>(), expected);
+}
+
+/// Each way to load reaches the engine, which says in the result what it did.
+#[test]
+fn engine_and_ways_reach_the_result() {
+    let place = filled();
+    let run = |more: &str| {
+        points(&place.flashlab(&format!("load --on ./t.img --rw randread --runtime 150ms --json - {more}")).code(0))
+            .remove(0)
+    };
+    for (engine, word) in
+        [("io_uring", "\"io_uring\""), ("psync", "\"psync\""), ("null", "\"null\""), ("nop", "\"io_uring-nop\"")]
+    {
+        let point = run(&format!("--engine {engine}"));
+        assert_eq!(granted(&point, "engine"), word);
+        let nothing = point["remarks"].to_string().contains("no I/O reached the target");
+        assert_eq!(nothing, ["null", "nop"].contains(&engine), "{point}");
+    }
+    let point = run("--iopoll --sqpoll --cpus 0 --slat --iodepth 4 --interval 50ms");
+    assert!(granted(&point, "features").contains("pinned to CPUs 0"), "{point}");
+    let polled = |name: &str| granted(&point, "features").contains(name) != granted(&point, "refused").contains(name);
+    assert!(polled("IOPOLL") && polled("SQPOLL"), "granted or refused: {}", point["job"]["granted"]);
+    assert!(point["job"]["read"]["slat"].is_object() && point["remarks"].to_string().contains("read slat"), "{point}");
+    assert_eq!(point["job"]["series"].as_array().map(Vec::len), Some(3));
+    let node = place.flashlab("load --on ./t.img --rw randread --runtime 150ms --numa 0 --json -");
+    match Path::new("/sys/devices/system/node/node0/cpulist").exists() {
+        true => assert!(granted(&points(&node.code(0))[0], "features").contains("pinned")),
+        false => assert!(node.code(2).err.contains("no such node")),
+    }
+}
+
+#[test]
+fn an_open_loop_has_both_times_and_its_rate() {
+    let place = filled();
+    for process in ["linear", "poisson"] {
+        let arguments = format!(
+            "load --on ./t.img --rw randread --runtime 1s --rate-iops 400 --rate-process {process} --iodepth 16 --json -"
+        );
+        let point = points(&place.flashlab(&arguments).code(0)).remove(0);
+        let read = &point["job"]["read"];
+        let ios = read["ios"].as_u64().expect("a count");
+        // Poisson: five standard deviations of 400.
+        assert!((300..=500).contains(&ios), "{process}: {ios}");
+        assert!(read["service"].is_object() && point["remarks"].to_string().contains("service time"), "{point}");
+    }
+}
+
+#[test]
+fn each_key_of_the_load_is_accepted() {
+    let place = filled();
+    for keys in [
+        "--rw randread --distribution zipf:1.2",
+        "--rw randread --distribution pareto:0.2",
+        "--rw randread --random-distribution normal:10",
+        "--rw randread --distribution zoned:90/10:10/90",
+        "--rw randrw --rwmixread 70 --bssplit 4KiB/60:64KiB/40 --iodepth 8",
+        "--rw randwrite --bsrange 4KiB-16KiB --align 4KiB",
+        "--rw randwrite --fsync 4 --write-hint short",
+        "--rw randwrite --fdatasync 4 --dsync",
+        "--rw randwrite --compress-percent 50 --dedupe-percent 25",
+        "--rw write --data-pattern 0xdeadbeef --offset 1M --amount 2M",
+        "--rw read --stride 8KiB --sharing shared --numjobs 2 --ramp 50ms --rate 10MB/s",
+    ] {
+        place.flashlab(&format!("load --on ./t.img {keys} --runtime 150ms")).code(0);
+    }
+    let written = fs::read(place.path("t.img")).expect("the file");
+    assert_eq!(written[1 << 20..(1 << 20) + 8], [0xde, 0xad, 0xbe, 0xef, 0xde, 0xad, 0xbe, 0xef]);
+    let said = place.flashlab("load --on ./t.img --rw randwrite --fsync 4 --amount 1M").code(0).out;
+    assert!(said.contains(" × fsync, mean"), "{said}");
+}
+
+#[test]
+fn a_load_file_and_a_fio_file_do_the_same() {
+    let place = filled();
+    place.write("load.toml", "rw = 'randwrite'\nbs = '16KiB'\niodepth = 8\nruntime = '200ms'\nworkload = 'w'\n");
+    place.write(
+        "load.fio",
+        "[w]\nrw=randwrite\nbs=16k\niodepth=8\nioengine=libaio\nruntime=200ms\ntime_based\nnorandommap\n",
+    );
+    let [by_toml, by_fio] = ["--job load.toml", "--fio load.fio"].map(|how| {
+        let done = place.flashlab(&format!("load --on ./t.img {how} --plan")).code(0);
+        let plan = done.out.lines().filter(|line| line.contains("numjobs 1")).map(str::to_owned);
+        plan.collect::<Vec<_>>()
+    });
+    assert_eq!(by_toml, by_fio);
+    let both = "[first]\nrw=write\nbs=64k\nsize=1m\n[second]\nstonewall\nrw=randread\nsize=1m\nloops=2\n";
+    place.write("both.fio", both);
+    let done = place.flashlab("load --on ./new.img --fio both.fio --json -").code(0);
+    let bytes: Vec<u64> = points(&done)
+        .iter()
+        .map(|p| p["job"]["read"]["bytes"].as_u64().unwrap_or(0) + p["job"]["write"]["bytes"].as_u64().unwrap_or(0))
+        .collect();
+    assert_eq!(bytes, [1 << 20, 2 << 20]);
+    assert_eq!(fs::metadata(place.path("new.img")).expect("the file").len(), 1 << 20);
+    place.write("at-once.fio", both.replace("stonewall\n", ""));
+    let refused = place.flashlab("load --on ./new.img --fio at-once.fio").code(2);
+    assert!(
+        refused.err.contains("run at the same time in fio") && refused.err.contains("--section"),
+        "{}",
+        refused.err
+    );
+    place.flashlab("load --on ./new.img --fio at-once.fio --section second").code(0);
+}
+
+#[test]
+fn a_later_run_verifies_what_an_earlier_one_wrote() {
+    let place = filled();
+    let ledgers = Place::in_memory();
+    let ledger = ledgers.path("ledger").display().to_string();
+    let check = format!("load --on ./t.img --rw read --bs 64K --verify check --ledger {ledger}");
+    place.flashlab(&format!("load --on ./t.img --rw write --bs 64K --verify read-back --ledger {ledger}")).code(0);
+    place.flashlab(&check).code(0);
+    let mut image = fs::read(place.path("t.img")).expect("the file");
+    image[400_000] ^= 1;
+    let parts: (Vec<u8>, Vec<u8>) = (image[0..65_536].to_vec(), image[65_536..131_072].to_vec());
+    image[0..65_536].copy_from_slice(&parts.1);
+    fs::write(place.path("t.img"), &image).expect("written");
+    let failed = place.flashlab(&format!("{check} --continue-on-error")).code(3);
+    for words in
+        ["1 × verify-misdirected, first at byte 0", "1 × verify-corrupt, first at byte 393216", "found address 65536"]
+    {
+        assert!(failed.out.contains(words), "no {words} in\n{}", failed.out);
+    }
+    let same = place.flashlab("load --on ./t.img --rw write --bs 64K --verify stamp --ledger ./ledger").code(3);
+    assert!(same.err.contains("own file system"), "{}", same.err);
+    let nothing = place.flashlab(&format!("load --on ./t.img --rw read --ledger {ledger}")).code(2);
+    assert!(nothing.err.contains("nothing is verified"), "{}", nothing.err);
+}
+
+#[test]
+fn several_targets_run_at_once_with_a_sum() {
+    let place = filled();
+    place.flashlab("load --on ./u.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    let done = place
+        .flashlab("load --on ./t.img,./u.img --rw randread --iodepth 2 --runtime 1100ms --interval 100ms --json -")
+        .code(0);
+    let points = points(&done);
+    let ios = |p: &Value| p["job"]["read"]["ios"].as_u64().expect("a count");
+    let [t, u, sum] = points.as_slice() else { panic!("{} points", points.len()) };
+    assert!(ios(sum) > 0 && ios(sum) <= ios(t) + ios(u), "{} of {} and {}", ios(sum), ios(t), ios(u));
+    assert!(sum["remarks"].to_string().contains("sum of 2 targets"), "{}", sum["remarks"]);
+    let runs = place.runs("flashlab.db");
+    let names: Vec<&str> = runs.iter().filter_map(|run| run["drive_id"].as_str()).collect();
+    assert_eq!(names, ["t.img", "u.img", "t.img+u.img"]);
+    place.flashlab("report 1 2 3").code(0);
+    let twice = place.flashlab("load --on ./t.img --on ./t.img --rw randread --runtime 1s").code(2);
+    assert!(twice.err.contains("named twice"), "{}", twice.err);
+}
+
+#[test]
+fn one_failing_target_marks_itself_and_the_others_go_on() {
+    let place = filled();
+    // Holes need no disk; what lies behind the cut is gone in mid-run.
+    place.write("u.img", "");
+    let cut = |length| fs::File::options().write(true).open(place.path("u.img")).and_then(|f| f.set_len(length));
+    cut(8 << 20).expect("a file");
+    let mut command = Command::new(FLASHLAB);
+    command.args("load --on ./t.img,./u.img --rw randread --iodepth 2 --runtime 3s".split(' '));
+    let child = command.current_dir(place.path("")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    std::thread::sleep(Duration::from_millis(1_200));
+    cut(4096).expect("cut");
+    let output = child.and_then(std::process::Child::wait_with_output).expect("an end");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{out}{err}");
+    assert!(out.contains("× short-read"), "{out}");
+    assert!(out.contains("sum of 1 targets over the 3 s") && out.contains("left out"), "{out}");
+    let runs = place.runs("flashlab.db");
+    let ends: Vec<&str> = runs
+        .iter()
+        .filter_map(|run| run["status"]["failed"].as_str().map(|_| "failed").or(run["status"].as_str()))
+        .collect();
+    assert_eq!(ends, ["done", "failed", "failed"], "{runs:?}");
+}
+
+#[test]
+fn a_signal_keeps_what_was_measured_as_a_part() {
+    for signal in ["INT", "TERM"] {
+        let place = filled();
+        let mut command = Command::new(FLASHLAB);
+        command.args("load --on ./t.img --rw randread --iodepth 2 --runtime 600s".split(' '));
+        let child = command.current_dir(place.path("")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.expect("a child");
+        std::thread::sleep(Duration::from_millis(1_500));
+        system("kill", &[&format!("-{signal}"), &child.id().to_string()]).expect("a signal");
+        let output = child.wait_with_output().expect("an end");
+        let out = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(130), "{out}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(out.contains("interrupted: covers") && out.contains("rand-read-4k"), "{out}");
+        let list = place.flashlab("list").code(0).out;
+        assert!(list.contains("interrupted") && list.contains("is a part: it was stopped in it"), "{list}");
+        place.flashlab("report latest").code(0);
+        assert!(place.read("report/index.html").contains("interrupted: covers"));
+    }
+}
+
+/// A clock on the wall that jumps by a day at each look, forward and back.
+const JUMPING_CLOCK: &str = r#"
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t which, struct timespec *now) {
+    static long looks;
+    int failed = syscall(SYS_clock_gettime, which, now);
+    if (which == CLOCK_REALTIME) now->tv_sec += (++looks % 2 ? 86400 : -86400);
+    return failed;
+}
+"#;
+
+#[test]
+fn a_clock_that_jumps_changes_no_figure() {
+    let place = filled();
+    place.write("clock.c", JUMPING_CLOCK);
+    let built = place.command("sh", &["-c", "cc -shared -fPIC -o clock.so clock.c"]);
+    if built.code != Some(0) {
+        return skipped(&format!("a clock that jumps: no C compiler: {}", built.err));
+    }
+    let run = |more: &str| {
+        let load = "load --on ./t.img --rw randread --iodepth 2 --runtime 1500ms --ramp 200ms --json -";
+        let command = format!("{more} {FLASHLAB} {load}");
+        let done = place.command("sh", &["-c", &command]).code(0);
+        let started = done.json()["runs"][0]["manifest"]["started"].as_str().expect("a time").to_owned();
+        (points(&done).remove(0), started)
+    };
+    let ((point, jumped), (_, now)) = (run("LD_PRELOAD=./clock.so"), run(""));
+    // The day of the jump is in the manifest and nowhere else.
+    assert_ne!(jumped[..10], now[..10]);
+    assert_eq!(point["job"]["elapsed_ns"], 1_500_000_000);
+    let lengths: Vec<_> =
+        point["job"]["series"].as_array().expect("a series").iter().map(|i| i["length_ns"].as_u64()).collect();
+    assert_eq!(lengths, [Some(1_000_000_000), Some(500_000_000)]);
+    let longest = point["job"]["read"]["lat"]["histogram"]["max_ns"].as_u64().expect("a latency");
+    assert!(longest < 1_700_000_000 && point["job"]["errors"] == Value::Array(vec![]), "{longest}");
+}
+
+#[test]
+fn a_load_is_bound_by_the_same_permits_as_a_run() {
+    let place = Place::new();
+    place.write("foreign.img", vec![7; 1 << 20]);
+    let before = fs::read(place.path("foreign.img")).expect("the file");
+    for (arguments, code, says) in [
+        ("load --on ./foreign.img --rw randwrite --runtime 1s", 4, "--overwrite"),
+        ("load --on ./new.img --rw randread --runtime 1s", 2, "add --size"),
+        ("load --on ./foreign.img --bs 4k", 2, "no load was given"),
+        ("load --on ./foreign.img --rw randraed", 2, "randread"),
+        ("load --on ./foreign.img --job x.toml --rw read", 2, "--job"),
+        ("load --on ./foreign.img --rw read --offset 2M", 2, "lies outside"),
+        ("load --on ./foreign.img --rw read --size 2M", 2, "--size"),
+        ("load --on ./foreign.img --rw read --engine psync --iodepth 4", 2, "iodepth 1"),
+        ("load --on ./foreign.img --rw randwrite --destroy-data x", 2, "is for devices"),
+        ("load --on ./foreign.img --rw read --cpus 5-1", 2, "0-3,8"),
+        ("load --on r6060-122,./foreign.img --rw read --runtime 1s", 2, "is a modelled drive"),
+        ("load --on r6060-122 --rw randread --runtime 100ms --slat", 2, "no meaning"),
+        ("load --on ./foreign.img --rw randread --runtime 1s --store foreign.img", 4, "is also a target"),
+    ] {
+        let done = place.flashlab(arguments).code(code);
+        assert!(done.err.contains(says), "{arguments}: no {says} in {}", done.err);
+    }
+    assert!(!place.path("flashlab.db").exists() && !place.path("new.img").exists());
+    assert!(fs::read(place.path("foreign.img")).expect("the file") == before);
+    place.flashlab("load --on ./foreign.img --rw randread --runtime 100ms").code(0);
+}
+
+#[test]
+fn a_device_needs_the_token_that_the_plan_prints() {
+    if !root_for("a loop device") {
+        return;
+    }
+    let place = Place::new();
+    let image = place.write("d.img", vec![0; 4 << 20]);
+    let Some(device) = Loop::attach(&image) else { return };
+    let load = format!("load --on {} --rw randwrite --iodepth 4 --runtime 200ms --buffered", device.node);
+    place.flashlab(&load).code(4);
+    let plan = place.flashlab(&format!("{load} --plan")).code(0).out;
+    let command = plan.lines().find(|line| line.contains("--destroy-data")).expect("the command").trim();
+    let done = place.flashlab(command.strip_prefix("flashlab ").expect("the program")).code(0);
+    assert!(done.out.contains("MEASURED"), "{}", done.out);
+}
+
+#[test]
+fn a_modelled_drive_takes_the_same_load() {
+    let place = Place::new();
+    let done =
+        place.flashlab("load --on r6060-122 --rw randwrite --bs 16K --iodepth 32 --numjobs 4 --runtime 50ms").code(0);
+    assert!(done.out.contains("MODELLED") && done.out.contains("rand-write-16k"), "{}", done.out);
+}
