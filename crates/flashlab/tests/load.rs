@@ -145,6 +145,13 @@ fn a_load_file_and_a_fio_file_do_the_same() {
         .collect();
     assert_eq!(bytes, [1 << 20, 2 << 20]);
     assert_eq!(fs::metadata(place.path("new.img")).expect("the file").len(), 1 << 20);
+    // A size of no whole number of the largest blocks.
+    place.write("odd.fio", "[a]\nrw=write\nbs=128k\nsize=1000k\n[b]\nstonewall\nrw=read\nbs=4k\nsize=1000k\n");
+    let bytes: Vec<u64> = points(&place.flashlab("load --on ./odd.img --fio odd.fio --json -").code(0))
+        .iter()
+        .map(|p| p["job"]["read"]["bytes"].as_u64().unwrap_or(0) + p["job"]["write"]["bytes"].as_u64().unwrap_or(0))
+        .collect();
+    assert_eq!(bytes, [1_024_000; 2]);
     place.write("at-once.fio", both.replace("stonewall\n", ""));
     let refused = place.flashlab("load --on ./new.img --fio at-once.fio").code(2);
     assert!(
