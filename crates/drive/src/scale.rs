@@ -20,6 +20,8 @@ const SUPERBLOCK_UNITS_MIN: u64 = 2_048;
 
 /// Fills are made of transfers of at most this.
 const TRANSFER_BYTES: u64 = 1 << 20;
+/// That many transfers and more: rounding takes less than 2 % of the space.
+const TRANSFERS_MIN: u32 = 64;
 
 /// The sizes of the scaled drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +66,11 @@ impl Geometry {
         // The spare share is kept exact, and the scale is that of what came out.
         let total = f64::from(superblock_units) * f64::from(superblocks);
         let exact = (total * (1.0 - profile.spare_share())).floor() as u32;
-        // Whole transfers of up to 1 MiB, so that a fill leaves no rest unmapped.
-        let transfer = (TRANSFER_BYTES / unit) as u32;
-        let user_units = if exact > transfer { exact / transfer * transfer } else { exact };
+        // Whole transfers of up to 1 MiB, so that a fill leaves no rest unmapped; of a drive of few of them
+        // smaller ones, so that it stays what it is.
+        let few = 1 << (exact / TRANSFERS_MIN).max(1).ilog2();
+        let transfer = ((TRANSFER_BYTES / unit) as u32).min(few);
+        let user_units = exact / transfer * transfer;
         let factor = (full_units as f64 / f64::from(user_units)).round().max(1.0) as u64;
         Geometry {
             factor,

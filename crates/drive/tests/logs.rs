@@ -10,7 +10,7 @@ use flashlab_units::{Bytes, Nanos};
 const CAPACITY: Bytes = Bytes(122_880_000_000_000);
 
 fn profile() -> DriveProfile {
-    DriveProfile::parse(include_str!("../../../data/drives/r6060-122.toml"), "r6060-122.toml").expect("a good profile")
+    DriveProfile::parse(include_str!("drive.toml"), "drive.toml").expect("a good profile")
 }
 
 fn hosts() -> Hosts {

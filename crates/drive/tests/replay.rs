@@ -15,7 +15,7 @@ const UNIT: u64 = 16_384;
 const TIMED: Arrival = Arrival::Recorded { time_percent: 100 };
 
 fn profile() -> DriveProfile {
-    DriveProfile::parse(include_str!("../../../data/drives/r6060-122.toml"), "r6060-122.toml").expect("a good profile")
+    DriveProfile::parse(include_str!("drive.toml"), "drive.toml").expect("a good profile")
 }
 
 fn hosts() -> Hosts {

@@ -18,7 +18,7 @@ Start with:
   flashlab review                                  review a modelled drive, no hardware needed
   flashlab plan quick --on ./scratch.img --size 1G what a run would do; touches nothing
   flashlab run quick --on ./scratch.img --size 1G  a first answer about a disk in about a minute
-  flashlab load --on ./scratch.img --rw randread --iodepth 32 --runtime 10s  one load, as fio runs it";
+  flashlab load --on ./scratch.img --rw randread   one load, as fio runs it";
 
 /// Seed of a run where none is given.
 pub(crate) const SEED: u64 = 1;

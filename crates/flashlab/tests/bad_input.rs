@@ -146,7 +146,8 @@ fn prepared() -> Place {
     swap("numjobs-zero.toml", "[1]", "[1, 0]");
     swap("fill-zero.toml", "iodepth = 4", "iodepth = 0");
     place.write("empty.toml", "id = 'e'\ntitle = 'e'\npurpose = 'e'\nstep = []\n");
-    let profile = include_str!("../../../data/drives/r6060-122.toml");
+    // One that does not move when a drive is fitted again.
+    let profile = include_str!("../../drive/tests/drive.toml");
     place.write("twin.toml", profile);
     let other = profile.replacen("id = \"r6060-122\"", "id = \"other\"", 1);
     place.write("key-profile.toml", other.replacen("\nuser = ", "\nusr = ", 1));

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 const COMMANDS: &[&str] = &[
     "review",
     "run",
+    "load",
     "plan",
     "list",
     "report",

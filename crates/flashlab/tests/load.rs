@@ -145,6 +145,13 @@ fn a_load_file_and_a_fio_file_do_the_same() {
         .collect();
     assert_eq!(bytes, [1 << 20, 2 << 20]);
     assert_eq!(fs::metadata(place.path("new.img")).expect("the file").len(), 1 << 20);
+    // A size of no whole number of the largest blocks.
+    place.write("odd.fio", "[a]\nrw=write\nbs=128k\nsize=1000k\n[b]\nstonewall\nrw=read\nbs=4k\nsize=1000k\n");
+    let bytes: Vec<u64> = points(&place.flashlab("load --on ./odd.img --fio odd.fio --json -").code(0))
+        .iter()
+        .map(|p| p["job"]["read"]["bytes"].as_u64().unwrap_or(0) + p["job"]["write"]["bytes"].as_u64().unwrap_or(0))
+        .collect();
+    assert_eq!(bytes, [1_024_000; 2]);
     place.write("at-once.fio", both.replace("stonewall\n", ""));
     let refused = place.flashlab("load --on ./new.img --fio at-once.fio").code(2);
     assert!(
@@ -178,6 +185,31 @@ fn a_later_run_verifies_what_an_earlier_one_wrote() {
     assert!(same.err.contains("own file system"), "{}", same.err);
     let nothing = place.flashlab(&format!("load --on ./t.img --rw read --ledger {ledger}")).code(2);
     assert!(nothing.err.contains("nothing is verified"), "{}", nothing.err);
+}
+
+#[test]
+fn a_kill_is_no_false_alarm_and_hides_nothing() {
+    let place = filled();
+    let ledgers = Place::in_memory();
+    let ledger = ledgers.path("ledger").display().to_string();
+    let write = format!(
+        "load --on ./t.img --rw randwrite --distribution once --bs 4K --iodepth 8 --verify stamp --ledger {ledger}"
+    );
+    let mut command = Command::new(FLASHLAB);
+    command.args(write.split(' ')).args(["--runtime", "600s"]).current_dir(place.path(""));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a child");
+    std::thread::sleep(Duration::from_millis(1_500));
+    child.kill().expect("killed");
+    child.wait().expect("an end");
+    assert_eq!(place.runs("flashlab.db")[0]["status"], "unfinished");
+    let check = format!("load --on ./t.img --rw read --bs 4K --iodepth 8 --verify check --ledger {ledger}");
+    place.flashlab(&check).code(0);
+    // A block that was acknowledged many passes ago is lost.
+    let mut image = fs::read(place.path("t.img")).expect("the file");
+    image[40_960..45_056].fill(0);
+    fs::write(place.path("t.img"), &image).expect("written");
+    let failed = place.flashlab(&check).code(3);
+    assert!(failed.out.contains("1 × verify-never-written, first at byte 40960"), "{}", failed.out);
 }
 
 #[test]
@@ -244,6 +276,24 @@ fn a_signal_keeps_what_was_measured_as_a_part() {
         place.flashlab("report latest").code(0);
         assert!(place.read("report/index.html").contains("interrupted: covers"));
     }
+}
+
+#[test]
+fn a_signal_stops_several_targets_and_their_sum_is_a_part() {
+    let place = filled();
+    place.flashlab("load --on ./u.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    let mut command = Command::new(FLASHLAB);
+    command.args("load --on ./t.img,./u.img --rw randread --iodepth 2 --runtime 600s --interval 100ms".split(' '));
+    let child = command.current_dir(place.path("")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("a child");
+    std::thread::sleep(Duration::from_millis(1_500));
+    system("kill", &["-INT", &child.id().to_string()]).expect("a signal");
+    let output = child.wait_with_output().expect("an end");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(130), "{out}{}", String::from_utf8_lossy(&output.stderr));
+    let statuses: Vec<Value> = place.runs("flashlab.db").iter().map(|run| run["status"].clone()).collect();
+    assert_eq!(statuses, ["interrupted"; 3]);
+    assert!(out.contains("sum of 2 targets") && out.matches("interrupted: covers").count() >= 3, "{out}");
 }
 
 /// A clock on the wall that jumps by a day at each look, forward and back.

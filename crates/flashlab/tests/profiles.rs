@@ -4,9 +4,10 @@ mod common;
 
 use common::Place;
 
-const PROFILE: &str = include_str!("../../../data/drives/r6060-122.toml");
+/// One that does not move when a drive is fitted again.
+const PROFILE: &str = include_str!("../../drive/tests/drive.toml");
 
-/// The built-in profile under another name.
+/// It under another name than that of a built-in drive.
 fn profile() -> String {
     PROFILE.replacen("id = \"r6060-122\"", "id = \"attacked\"", 1)
 }

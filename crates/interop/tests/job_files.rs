@@ -1,7 +1,7 @@
 //! fio job files: what is read as what, what is refused, and soup.
 
 use flashlab_interop::{Extent, FioJob, InteropError, read_jobs};
-use flashlab_spec::{Arrival, Direction, Durability, Offsets, Rate, Rw, Sharing, SizeRule};
+use flashlab_spec::{Arrival, Data, Direction, Durability, Offsets, Rate, Rw, Sharing, SizeRule, Verify};
 use flashlab_units::{Bytes, Nanos};
 use proptest::prelude::*;
 
@@ -82,6 +82,10 @@ fn every_option_of_the_core_is_mapped() {
         ramp: Nanos::secs(15),
         once: false,
         durability: Durability { fsync_every: 32, fdatasync_every: 0, dsync: true },
+        sizes: None,
+        distribution: None,
+        data: Data::default(),
+        verify: Verify::Off,
         ignored: vec![],
         notes: vec![],
     };
@@ -288,16 +292,62 @@ fn what_cannot_be_taken_over_is_refused_by_name() {
         ("[a]\nrate_process=bursty\n", "use linear or poisson"),
         ("[a]\nsync=sometimes\n", "no kind of sync"),
         ("[a]\nfsync=1\nfdatasync=1\n", "a.fio:3: `fdatasync`: fsync is given too"),
-        ("[a]\nbssplit=4k/60:8k/40\n", "a.fio:2: `bssplit`: only one size a direction"),
-        ("[a]\nverify=crc32c\n", "a.fio:2: `verify`"),
+        ("[a]\nbssplit=4k/60:8k/50\n", "a.fio:2: `bssplit`: the percentages add up to 110"),
+        ("[a]\nbssplit=4k/99.5:8k/0.5\n", "fio reads 99.5 as a whole number"),
+        ("[a]\nbssplit=4k:8k\nbsrange=4k-8k\n", "bssplit is given too"),
+        ("[a]\nbsrange=4k\n", "`4k` is no range"),
+        ("[a]\nverify=pattern\n", "a.fio:2: `verify`: `pattern` checks no header"),
+        ("[a]\nbuffer_pattern=7\n", "two digits a byte"),
         ("[a]\nthinktime=10\n", "pauses between requests"),
-        ("[a]\nrandom_distribution=zipf:1.2\n", "only uniform random"),
-        ("[a]\npercentage_random=0,25,0\n", "only uniform random"),
-        ("[a]\noffset_increment=500M\n", "only uniform random"),
+        ("[a]\nrandom_distribution=sequence:1\n", "no distribution that is taken over"),
+        ("[a]\npercentage_random=0,25,0\n", "order of offsets"),
+        ("[a]\noffset_increment=500M\n", "order of offsets"),
     ] {
         let message = read(text).expect_err(text).to_string();
         assert!(message.contains(says), "{says}: {message}");
     }
+}
+
+/// What becomes of options for the content and place of requests.
+#[test]
+fn splits_distributions_data_and_verification_are_taken_over() {
+    let load = |text: &str| one(text).load(Bytes::gib(1));
+    let sizes = |text: &str| load(text).sizes.map(|sizes| sizes.to_string()).unwrap_or_default();
+    assert_eq!(sizes("[a]\nrw=randread\nbssplit=4k/60:64k/40,8k/100\n"), "4KiB/60:64KiB/40");
+    assert_eq!(sizes("[a]\nrw=randrw\nbssplit=4k/60:64k/,8k\n"), "4KiB/60:64KiB/40,8KiB/100,4KiB/60:64KiB/40");
+    assert_eq!(sizes("[a]\nrw=write\nbsrange=4k-64k\n"), "4KiB-64KiB");
+    assert_eq!(one("[a]\nrw=write\nbsrange=4k-64k\n").bs_max(), Bytes::kib(64));
+    let distribution = |text: &str| load(&format!("[a]\nrw=randread\n{text}\n")).distribution.to_string();
+    for (text, expected) in [
+        ("norandommap", "random"),
+        ("bs=4k", "once"),
+        ("random_distribution=zipf", "zipf:1.1"),
+        ("random_distribution=zoned:90/10:10/90", "zoned:90/10:10/90"),
+    ] {
+        assert_eq!(distribution(text), expected);
+    }
+    let load = load("[a]\nrw=write\nverify=md5\nbuffer_compress_percentage=40\ndedupe_percentage=20\nsync=dsync\n");
+    assert_eq!((load.verify, load.compress_percent, load.dedupe_percent, load.dsync), (Verify::ReadBack, 40, 20, true));
+    let verify = |text: &str| one(text).verify;
+    assert_eq!(verify("[a]\nrw=write\nverify=crc32c\ndo_verify=0\n"), Verify::Stamp);
+    assert_eq!(verify("[a]\nrw=randread\nverify=crc32c\n"), Verify::Check);
+    assert_eq!(one("[a]\nrw=write\nzero_buffers\n").data.pattern, [0]);
+    assert_eq!(one("[a]\nrw=write\nbuffer_pattern=0xdead\n").data.pattern, [0xde, 0xad]);
+    assert_eq!(one("[a]\nrw=write\nbuffer_pattern=\"ab\"\n").data.pattern, *b"ab");
+}
+
+/// A load says the same as a job, but that passes end it where no bytes are given.
+#[test]
+fn a_load_is_the_job_in_other_words() {
+    let text = "[a]\nrw=randrw\nrwmixread=70\nbs=4k,8k\niodepth=8\nioengine=libaio\nnumjobs=2\nsize=50%\noffset=1m\n\
+                runtime=10\ntime_based\nramp_time=2\nrate_iops=100\nfsync=4\n";
+    let (job, load) = (one(text).on(Bytes::gib(1)), one(text).load(Bytes::gib(1)));
+    let whole = flashlab_spec::Region { offset: Bytes::ZERO, length: Bytes::gib(1) };
+    assert_eq!(load.job(8, 2, whole).expect("a job"), job);
+    let once = one("[a]\nrw=write\nbs=64k\nloops=3\n").load(Bytes::gib(1));
+    assert_eq!((once.passes, once.amount, once.runtime), (Some(3), None, None));
+    let amount = one("[a]\nrw=write\nbs=64k\nio_size=1m\n").load(Bytes::gib(1));
+    assert_eq!((amount.passes, amount.amount), (None, Some(Bytes::mib(1))));
 }
 
 /// The shapes of job files that reviewers and vendors publish.

@@ -62,7 +62,8 @@ pub struct PlanOptions {
     pub size: Option<Bytes>,
     /// Run each point (and each timed round) for this long instead of what the suite says.
     pub runtime: Option<Nanos>,
-    /// Allow a region of a few blocks, where one load is asked for and its author knows why.
+    /// Allow a region of a few transfers, and of no whole number of them, where one load is asked for and
+    /// its author knows why.
     pub small: bool,
 }
 
@@ -174,7 +175,9 @@ fn region(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Result<
     }
     let largest = suite.steps.iter().map(block_of).max().unwrap_or(Bytes(1)).max(Bytes(1));
     let wanted = options.size.or(suite.region_max).unwrap_or(target.capacity).min(target.capacity);
-    let length = Bytes(wanted.0 / largest.0 * largest.0);
+    // A single load goes to the last block of the target: its end is what its author says.
+    let unit = if options.small { target.logical_block } else { largest };
+    let length = Bytes(wanted.0 / unit.0 * unit.0);
     // A region of a few blocks is a cache test; 64 blocks is the least that still spreads offsets.
     let needed = Bytes(if options.small { 0 } else { largest.0.saturating_mul(64) });
     if length < needed {

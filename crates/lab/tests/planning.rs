@@ -136,6 +136,26 @@ fn a_steady_step_counts_all_its_rounds_and_its_lead_in() {
     assert!(matches!(on_file.steps[0].kind, StepKind::Steady { lead_in: None, .. }));
 }
 
+/// What a sweep says of where, when and how much reaches its jobs, and a part of the target is enough.
+#[test]
+fn a_sweep_says_where_when_and_how_much() {
+    let base = sweep("w", "randwrite", "4KiB", "[1, 2]", "1").replace("runtime", "# runtime");
+    let keys = "offset = '1MiB'\nsize = '2MiB'\npasses = 2\ndistribution = 'zipf:1.2'\nrate_iops = 500\nfsync = 8\n";
+    let plan = of(&(base.clone() + keys), &file(Bytes::mib(64)), &PlanOptions::default()).expect("a plan");
+    let jobs: Vec<_> = plan.steps.iter().filter_map(|step| step.kind.job()).collect();
+    assert_eq!(jobs.len(), 2);
+    assert!(jobs.iter().all(|job| (job.region.offset, job.region.length) == (Bytes::mib(1), Bytes::mib(2))));
+    assert!(
+        jobs.iter().all(|job| job.passes == Some(2) && !job.arrival.is_closed() && job.durability.fsync_every == 8)
+    );
+    assert_ne!(jobs[0].seed, jobs[1].seed);
+    // Two passes of 2 MiB, exactly.
+    assert_eq!((plan.steps[0].estimate.writes, plan.steps[0].estimate.writes_exact), (Bytes::mib(4), true));
+    let few = PlanOptions { size: Some(Bytes::kib(128)), small: true, ..PlanOptions::default() };
+    let few = of(&(base + "passes = 1\n"), &file(Bytes::mib(64)), &few).expect("a plan");
+    assert_eq!(few.region.length, Bytes::kib(128));
+}
+
 #[test]
 fn a_suite_that_only_reads_writes_nothing() {
     let reads = sweep("r", "randread", "4KiB", "[1]", "[1]");

@@ -13,8 +13,10 @@ const ID_MAX: usize = 64;
 const BUFFER_MAX: Bytes = Bytes::gib(64);
 /// The largest one-shot program: some hundred KiB over the planes of a die, with room for what may come.
 const PROGRAM_MAX: Bytes = Bytes::mib(4);
-/// The smallest drive that holds a few superblocks, and the largest.
-const CAPACITY: RangeInclusive<Bytes> = Bytes::mib(1)..=Bytes(10_000_000_000_000_000);
+/// Indirection units of the smallest drive.
+const UNITS_MIN: u64 = 2;
+/// The largest drive.
+const CAPACITY_MAX: Bytes = Bytes(10_000_000_000_000_000);
 /// Times the user capacity: more flash than that is no spare that a drive has.
 const RAW_MAX: u64 = 64;
 /// More superblocks than that are no reserve.
@@ -253,7 +255,8 @@ impl DriveProfile {
             let remedy = format!("use {}", Bytes(nearest_multiple(program.0, unit.0)).exact());
             return Err(bounds.refuse(&of("nand.program_unit"), program.exact(), format!("it is {whole}"), remedy));
         }
-        bounds.size(&of("capacity.user"), p.capacity.user.value, CAPACITY, "what the host sees of a drive")?;
+        let capacity = Bytes(UNITS_MIN * unit.0)..=CAPACITY_MAX;
+        bounds.size(&of("capacity.user"), p.capacity.user.value, capacity, "what the host sees of a drive")?;
         let user = p.capacity.user.value;
         let raw = user..=Bytes(RAW_MAX * user.0);
         bounds.size(&of("capacity.raw"), p.capacity.raw.value, raw, "what the flash holds, user data and spare")?;

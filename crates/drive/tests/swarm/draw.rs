@@ -70,8 +70,8 @@ fn assumed<T>(value: T) -> Sourced<T> {
 
 /// A profile that [`DriveProfile::parse`] takes, and how many units of it are to be mapped at most.
 pub(crate) fn profile(draw: &mut Draw) -> (DriveProfile, u64) {
-    let text = include_str!("../../../../data/drives/r6060-122.toml");
-    let mut profile = DriveProfile::parse(text, "r6060-122.toml").expect("a good profile");
+    let text = include_str!("../drive.toml");
+    let mut profile = DriveProfile::parse(text, "drive.toml").expect("a good profile");
     nand(draw, &mut profile);
     front(draw, &mut profile);
     let units_max = space(draw, &mut profile);

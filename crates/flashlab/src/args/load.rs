@@ -15,8 +15,6 @@ pub(crate) struct Load {
     /// Files and loop devices, loaded all at once, or one modelled drive; several with commas, or the option again
     #[arg(long, required = true, value_delimiter = ',', value_name = "PATH|DRIVE")]
     pub(crate) on: Vec<String>,
-    #[command(flatten)]
-    pub(crate) keys: Keys,
     /// The load from a TOML file with the keys of a sweep in a suite
     #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "fio"])]
     pub(crate) job: Option<PathBuf>,
@@ -43,6 +41,9 @@ pub(crate) struct Load {
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) keep: Keep,
+    // Last, since what follows a heading stands below it.
+    #[command(flatten)]
+    pub(crate) keys: Keys,
     #[command(flatten)]
     pub(crate) real: Real,
 }

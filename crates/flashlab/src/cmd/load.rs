@@ -24,8 +24,8 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
     let asked = Asked::read(args)?;
     let size = asked.size(args);
     let options = PlanOptions { seed: args.seed, size, runtime: args.runtime, small: true };
-    // What a model of is scaled for, and what a target is planned for; sections of a fio file may take a
-    // share of the target, and so are made for it once it is known.
+    // A model is scaled for the load, and sections of a fio file may take a share of the target: so the
+    // suite is made once more when its capacity is known.
     let named = args.on.iter().map(|on| resolve::named(on, size, &args.profile, &asked.suite(Bytes::ZERO)));
     let named = named.collect::<anyhow::Result<Vec<_>>>()?;
     let planned = named.iter().map(|named| {

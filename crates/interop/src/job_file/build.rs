@@ -1,5 +1,6 @@
 //! A section's options as the values of a job.
 
+use super::content;
 use super::options::{self, Engine, Key};
 use super::rates;
 use super::sections::{Entry, Section};
@@ -7,7 +8,7 @@ use super::values::{self, Fault};
 use super::{Extent, FioJob, Note};
 use crate::InteropError;
 use crate::error::shown;
-use flashlab_spec::{Arrival, Durability, Rw};
+use flashlab_spec::{Arrival, Durability, Rw, Verify};
 use flashlab_units::{Bytes, Nanos};
 
 /// fio's default for every direction.
@@ -35,9 +36,14 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
         ramp: builder.time(Key::Ramp)?.unwrap_or_default(),
         once: !section.is_on(Key::Norandommap),
         durability: builder.durability()?,
+        sizes: content::sizes(&mut builder)?,
+        distribution: content::distribution(&builder)?,
+        data: content::data(&builder)?,
+        verify: Verify::Off,
         ignored: section.content.ignored.clone(),
         notes: Vec::new(),
     };
+    job.verify = content::verify(&mut builder, job.rw)?;
     rates::apply(&mut builder, &mut job)?;
     builder.check_times(&job)?;
     job.notes = builder.notes;

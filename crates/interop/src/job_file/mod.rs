@@ -5,6 +5,7 @@
 //! are refused with what to write.
 
 mod build;
+mod content;
 mod options;
 mod rates;
 mod sections;
@@ -12,7 +13,8 @@ mod values;
 
 use crate::InteropError;
 use flashlab_spec::{
-    Arrival, Durability, Job, Offsets, Pattern, RateProcess, Region, Rw, Sharing, SizeRule, Sizes, SweepStep,
+    Arrival, BytePattern, Data, Durability, Job, Offsets, Pattern, RateProcess, Region, Rw, Sharing, SizeRule, Sizes,
+    SweepStep, Verify,
 };
 use flashlab_units::{Bytes, Nanos};
 
@@ -95,6 +97,14 @@ pub struct FioJob {
     pub once: bool,
     /// How often writes are made durable.
     pub durability: Durability,
+    /// Transfer sizes where there are several of a direction; they go before `bs`.
+    pub sizes: Option<Sizes>,
+    /// Where random requests go, where it isn't uniform; it goes before `once`.
+    pub distribution: Option<Offsets>,
+    /// What is written.
+    pub data: Data,
+    /// How blocks are checked.
+    pub verify: Verify,
     /// Options that change nothing here.
     pub ignored: Vec<Ignored>,
     /// What the author may not have meant.
@@ -128,6 +138,9 @@ pub fn read_jobs(
 impl FioJob {
     /// The largest transfer of a direction that the job uses.
     pub fn bs_max(&self) -> Bytes {
+        if let Some(sizes) = self.pattern().sizes {
+            return sizes.largest();
+        }
         let [read, write, trim] = self.bs;
         match self.rw {
             Rw::Read | Rw::RandRead => read,
@@ -166,6 +179,8 @@ impl FioJob {
             pattern: self.pattern(),
             arrival: self.arrival,
             durability: self.durability,
+            data: self.data.clone(),
+            verify: self.verify,
             ..Job::new(self.name.clone(), self.rw, bs, Region { offset, length: Bytes(length) })
         }
     }
@@ -199,7 +214,23 @@ impl FioJob {
             fsync: self.durability.fsync_every,
             fdatasync: self.durability.fdatasync_every,
             dsync: self.durability.dsync,
+            compress_percent: self.data.compress_percent,
+            dedupe_percent: self.data.dedupe_percent,
+            data_pattern: BytePattern(self.data.pattern.clone()),
+            verify: self.verify,
             ..plain
+        }
+    }
+
+    /// The sizes of the directions that the job has. One of a direction that it doesn't have would count as
+    /// the largest.
+    fn used(&self, sizes: &Sizes) -> Sizes {
+        let Sizes { read, write, trim } = sizes;
+        match self.rw {
+            Rw::Read | Rw::RandRead => Sizes::all(read.clone()),
+            Rw::Write | Rw::RandWrite => Sizes::all(write.clone()),
+            Rw::Trim | Rw::RandTrim => Sizes::all(trim.clone()),
+            Rw::ReadWrite | Rw::RandRw => Sizes { read: read.clone(), write: write.clone(), trim: read.clone() },
         }
     }
 
@@ -212,7 +243,9 @@ impl FioJob {
             // Such a job trims nothing; a size of its own would count as the largest.
             trim: SizeRule::Fixed(trim.min(read).min(write)),
         });
-        let offsets = if self.rw.is_random() && self.once { Offsets::Once } else { Offsets::Repeats };
+        let sizes = self.sizes.as_ref().map(|sizes| self.used(sizes)).or(sizes);
+        let usual = if self.once { Offsets::Once } else { Offsets::Repeats };
+        let offsets = if self.rw.is_random() { self.distribution.clone().unwrap_or(usual) } else { Offsets::Repeats };
         let sharing = (self.numjobs > 1 && !self.rw.is_random()).then_some(Sharing::Shared);
         Pattern { offsets, sharing, sizes, ..Pattern::default() }
     }

@@ -4,6 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Bs,
+    Bsrange,
+    Bssplit,
+    BufferPattern,
+    Compress,
+    Dedupe,
+    Distribution,
+    DoVerify,
     Fdatasync,
     Fsync,
     Iodepth,
@@ -27,6 +34,8 @@ pub(super) enum Key {
     Stonewall,
     Sync,
     TimeBased,
+    Verify,
+    ZeroBuffers,
 }
 
 /// What becomes of an option.
@@ -34,6 +43,8 @@ pub(super) enum Key {
 pub(super) enum Fate {
     /// It becomes a value of the job.
     Mapped(Key),
+    /// As `Mapped`, unless it has one of these values, which change nothing.
+    MappedUnless(Key, &'static [&'static str]),
     /// It changes nothing here, for this reason.
     Ignored(&'static str),
     /// It changes the load in a way that is not taken over, for this reason, unless it has one of
@@ -49,24 +60,32 @@ const PERCENTILES: &str = "the whole latency distribution is kept";
 const TIMING: &str = "latency is always measured";
 const SEED: &str = "random numbers come from the seed of the run";
 const CACHE: &str = "no page cache: every request goes to the target";
-const THREADS: &str = "each job is a thread of this program, placed by the system";
-const HOST: &str = "how the host submits is a matter of the host profile or of this program's engine";
+const THREADS: &str = "each job is a thread of this program; `flashlab load` pins them with --cpus or --numa";
+const HOST: &str = "how the host submits is a matter of the host profile, or of the options of `flashlab load`";
 const BUFFERS: &str = "what is written is incompressible and new each time";
-const VERIFY: &str = "it only matters with verify, which is refused";
-const CONTENT: &str = "what is written is always incompressible";
+const VERIFY: &str = "this program verifies in its own way";
 const BATCH: &str = "requests are submitted as soon as there is room";
-const SIZES: &str = "only one size a direction is taken over";
-const PLACES: &str = "only uniform random and plain sequential offsets are taken over";
+const SIZES: &str = "sizes are those of bs, bssplit or bsrange, aligned to themselves";
+const PLACES: &str = "it changes the order of offsets in a way that is not taken over";
 const THINK: &str = "pauses between requests are not taken over; rate and rate_iops are";
 const ORDER: &str = "jobs start together, or after one another with stonewall";
 const SEARCH: &str = "a job does not change its load as it runs";
 const SPREAD: &str = "a job runs on one target";
-const ERRORS: &str = "an error ends the job";
+const ERRORS: &str = "an error ends the job; `flashlab load --continue-on-error` goes on";
 
 /// All known options with their other names, by fate.
 #[rustfmt::skip]
 const OPTIONS: &[(&[&str], Fate)] = &[
     (&["bs", "blocksize"], Fate::Mapped(Key::Bs)),
+    (&["bsrange", "blocksize_range"], Fate::Mapped(Key::Bsrange)),
+    (&["bssplit"], Fate::Mapped(Key::Bssplit)),
+    (&["buffer_compress_percentage"], Fate::MappedUnless(Key::Compress, &["0"])),
+    (&["buffer_pattern"], Fate::Mapped(Key::BufferPattern)),
+    (&["dedupe_percentage"], Fate::MappedUnless(Key::Dedupe, &["0"])),
+    (&["do_verify"], Fate::Mapped(Key::DoVerify)),
+    (&["random_distribution"], Fate::MappedUnless(Key::Distribution, &["random"])),
+    (&["verify"], Fate::MappedUnless(Key::Verify, &["0"])),
+    (&["zero_buffers"], Fate::Mapped(Key::ZeroBuffers)),
     (&["fdatasync"], Fate::Mapped(Key::Fdatasync)),
     (&["fsync"], Fate::Mapped(Key::Fsync)),
     (&["iodepth"], Fate::Mapped(Key::Iodepth)),
@@ -111,20 +130,18 @@ const OPTIONS: &[(&[&str], Fate)] = &[
        "force_async", "userspace_reap", "mem", "iomem", "iomem_align", "mem_align", "lockmem", "hugepage-size",
        "nowait", "io_submit_mode", "ioscheduler"], Fate::Ignored(HOST)),
     (&["refill_buffers", "scramble_buffers"], Fate::Ignored(BUFFERS)),
-    (&["do_verify", "verify_fatal", "verify_backlog", "verify_backlog_batch", "verify_dump", "verify_async",
+    (&["verify_fatal", "verify_backlog", "verify_backlog_batch", "verify_dump", "verify_async",
        "verify_async_cpus", "verify_interval", "verify_offset", "verify_pattern", "verify_state_save",
        "verify_state_load"], Fate::Ignored(VERIFY)),
 
-    (&["verify", "verify_only", "experimental_verify"],
-       Fate::Refused("blocks are not checked here; `flashlab run` has its own verification", &["0"])),
-    (&["buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage", "zero_buffers", "buffer_pattern"],
-       Fate::Refused(CONTENT, &["0"])),
+    (&["verify_only", "experimental_verify"],
+       Fate::Refused("a later run checks with a reading job that has verify", &["0"])),
+    (&["buffer_compress_chunk"], Fate::Ignored("each block compresses by the same share")),
     (&["iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_batch_complete_min",
        "iodepth_batch_complete_max", "iodepth_low", "serialize_overlap", "io_offload"],
        Fate::Refused(BATCH, &["1"])),
-    (&["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "blockalign",
+    (&["bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "blockalign",
        "ba", "min_bs"], Fate::Refused(SIZES, &[])),
-    (&["random_distribution"], Fate::Refused(PLACES, &["random"])),
     (&["percentage_random"], Fate::Refused(PLACES, &["100"])),
     (&["zonemode"], Fate::Refused(PLACES, &["none"])),
     (&["offset_increment", "offset_align", "zonesize", "zonerange", "zoneskip", "rw_sequencer", "rwmixcycle",
@@ -141,7 +158,8 @@ const OPTIONS: &[(&[&str], Fate)] = &[
        Fate::Refused("sync, fsync and fdatasync are the ways to durable writes that are taken over", &["0"])),
     (&["prio", "prioclass", "cmdprio_percentage", "cmdprio", "cmdprio_class", "cmdprio_bssplit"],
        Fate::Refused("requests have no priorities here", &["0"])),
-    (&["continue_on_error", "ignore_error", "error_dump"], Fate::Refused(ERRORS, &["0", "none"])),
+    (&["continue_on_error", "error_dump"], Fate::Ignored(ERRORS)),
+    (&["ignore_error"], Fate::Refused("errors are counted, all of them", &["0", "none"])),
 ];
 
 /// What becomes of the option of this name; `None` when fio has no such option, or none that is known
@@ -152,7 +170,10 @@ pub(super) fn fate(name: &str) -> Option<Fate> {
 
 /// All names that become values of the job.
 pub(super) fn mapped() -> impl Iterator<Item = &'static str> {
-    OPTIONS.iter().filter(|(_, fate)| matches!(fate, Fate::Mapped(_))).flat_map(|(names, _)| names.iter().copied())
+    OPTIONS
+        .iter()
+        .filter(|(_, fate)| matches!(fate, Fate::Mapped(_) | Fate::MappedUnless(..)))
+        .flat_map(|(names, _)| names.iter().copied())
 }
 
 /// All known names.
@@ -190,7 +211,7 @@ mod tests {
     fn every_name_stands_once() {
         let unique: BTreeSet<&str> = known().collect();
         assert_eq!(unique.len(), known().count());
-        assert!(mapped().all(|name| matches!(fate(name), Some(Fate::Mapped(_)))));
+        assert!(mapped().all(|name| matches!(fate(name), Some(Fate::Mapped(_) | Fate::MappedUnless(..)))));
         assert_eq!(fate("bogus"), None);
     }
 }

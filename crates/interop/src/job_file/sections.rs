@@ -199,7 +199,10 @@ impl Reader<'_> {
         let Some(fate) = options::fate(name) else { return Err(self.unknown(name, line)) };
         let (name, value) = (name.to_owned(), value.map(str::to_owned));
         match fate {
-            Fate::Mapped(key) => {
+            Fate::MappedUnless(_, neutral) if value.as_deref().is_some_and(|value| neutral.contains(&value)) => {
+                self.ignore(text, line, "with this value it changes nothing");
+            }
+            Fate::Mapped(key) | Fate::MappedUnless(key, _) => {
                 self.check_flag(key, &name, value.as_deref(), line)?;
                 if self.content().entries.len() >= OPTIONS_MAX {
                     let reason = format!("the section has more than {OPTIONS_MAX} options");
@@ -226,7 +229,7 @@ impl Reader<'_> {
 
     /// Flags are checked where they stand; all other mapped options need a value.
     fn check_flag(&self, key: Key, name: &str, value: Option<&str>, line: u64) -> Result<(), InteropError> {
-        if matches!(key, Key::Stonewall | Key::TimeBased | Key::Norandommap) {
+        if matches!(key, Key::Stonewall | Key::TimeBased | Key::Norandommap | Key::ZeroBuffers) {
             return values::flag(value).map(drop).map_err(|(reason, remedy)| self.refuse(line, name, reason, remedy));
         }
         match value {

@@ -2,7 +2,7 @@
 
 use super::trace;
 use flashlab_spec::{Arrival, Job, Rate, Region, Replay, Rw, SpecError};
-use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use flashlab_units::{Bytes, BytesPerSecond};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -80,17 +80,14 @@ impl LoadSpec {
 
     fn arrival(&self) -> Result<Arrival, SpecError> {
         let Some(rate) = self.rate else { return Ok(Arrival::Closed) };
-        // Requests in a thousand seconds: exact to a thousandth of a request a second.
-        let per = Nanos::secs(1000);
-        let ios = (rate.0 * per.as_secs_f64() / self.bs.0.max(1) as f64).round();
-        if ios < 1.0 {
-            return Err(SpecError::Job {
+        match Rate::of_bytes(rate, self.bs) {
+            Some(rate) => Ok(Arrival::Fixed(rate)),
+            None => Err(SpecError::Job {
                 workload: self.title(),
-                reason: format!("the rate of {rate} is less than one request in {per}"),
+                reason: format!("the rate of {rate} is less than one request in a thousand seconds"),
                 remedy: "give a higher rate, or none for a closed loop".into(),
-            });
+            }),
         }
-        Ok(Arrival::Fixed(Rate { ios: ios as u64, per }))
     }
 
     /// The load in words, such as `randwrite 16 KiB, iodepth 32, numjobs 4`.
