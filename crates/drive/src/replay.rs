@@ -8,7 +8,7 @@
 
 use crate::ftl::YOUNG_SHARE;
 use crate::scale::Geometry;
-use flashlab_spec::{Beyond, Direction, Job, Region, Replay, ReplayEnd, ReplayRequest, SpecError};
+use flashlab_spec::{Arrival, Beyond, Direction, Job, Region, Replay, ReplayEnd, ReplayRequest, SpecError};
 use flashlab_units::Bytes;
 
 /// Of units that are overwritten at random, e^-4, or 2 %, are still valid after four times as many writes;
@@ -173,7 +173,7 @@ pub(crate) fn check(job: &Job, scaled: &Job, user: Bytes) -> Result<(), SpecErro
         return refuse(reason, "play it once, or give passes; leave runtime and amount out".into());
     }
     let percent = match job.arrival {
-        flashlab_spec::Arrival::Recorded { time_percent } => u128::from(time_percent),
+        Arrival::Recorded { time_percent } => u128::from(time_percent),
         _ => 0,
     };
     let time = u128::from(replay.period().0) * PS_PER_NS * u128::from(passes(job)) * percent / 100;

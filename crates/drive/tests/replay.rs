@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 const CAPACITY: Bytes = Bytes(122_880_000_000_000);
-const UNIT: u64 = 16_384;
+const UNIT: u64 = 32_768;
 const TIMED: Arrival = Arrival::Recorded { time_percent: 100 };
 
 fn profile() -> DriveProfile {
@@ -120,9 +120,8 @@ fn all_requests_are_played_each_pass_and_the_drive_stays_whole() {
 /// Requests 10 ms apart meet an idle drive, however many might be in flight.
 #[test]
 fn an_open_loop_keeps_the_times_of_the_list() {
-    let list: Vec<_> = (0..200)
-        .map(|i| request(Nanos::millis(10 * i), Direction::Read, (i * 7_919) << 32 & (CAPACITY.0 / 2), 4096))
-        .collect();
+    let list: Vec<_> =
+        (0..200).map(|i| request(Nanos::millis(10 * i), Direction::Read, (i * 7_919 % 20_000) << 32, 4096)).collect();
     let open = play(list.clone(), 1, TIMED, Beyond::Refuse);
     let alone = Job { iodepth: 1, ..play(list, 1, Arrival::Closed, Beyond::Refuse) };
     let (open, alone) = (run(&mut filled(&open), &open), run(&mut filled(&alone), &alone));

@@ -71,7 +71,7 @@ fn what_can_not_be_played_is_refused_with_its_place() {
     place.write("broken.csv", msr(&[row, "128166372003061630,host,0,Read,40x6,4096,100"]));
     place.write("far.csv", msr(&[row, "128166372003061630,host,0,Read,31000000000000000,4096,100"]));
     place.write("two.csv", msr(&[row, "128166372003061630,host,1,Read,4096,4096,100"]));
-    place.write("odd.csv", msr(&["128166372003061630,host,1,Read,4096,1000,100"]));
+    place.write("odd.csv", msr(&["128166372003061630,host,1,Read,1000,4096,100"]));
     let drive = "what-if p5430-30 --trace";
     for (arguments, says) in [
         (format!("{drive} ./broken.csv"), ["./broken.csv:2: expected", "correct the line"]),

@@ -5,7 +5,7 @@ use super::measure::{Asking, Order, agree, amplification, figures, fills, free_p
 use super::{Cliff, Figures, Outcome};
 use flashlab_drive::{Footprint, MAPPED_UNITS_MAX, ModelledDrive};
 use flashlab_samples::{Ended, JobResult};
-use flashlab_spec::{Arrival, Beyond, Direction, Job, Replay, ReplayEnd};
+use flashlab_spec::{Arrival, Beyond, Direction, Job, Region, Replay, ReplayEnd, ReplayRequest, Rw};
 use flashlab_target::{Target, TargetError};
 use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::named_seed;
@@ -29,7 +29,6 @@ const LATE: Nanos = Nanos::millis(100);
 
 /// The job of a list whose largest request has `bs`: what it may do, when, and how often is set here.
 pub(super) fn job(title: &str, replay: &Replay, timed: bool, iodepth: u32, capacity: Bytes) -> Job {
-    use flashlab_spec::{Region, Rw};
     let [_, writes, trims] = replay.summary().by_direction;
     let rw = if writes + trims > 0 { Rw::RandRw } else { Rw::RandRead };
     let bs = Bytes(u64::from(replay.summary().length_max));
@@ -43,12 +42,12 @@ const BLOCK: u64 = 4096;
 
 /// The same list with each write widened to whole units of `unit`, within `end`; `None` if it is already.
 pub(super) fn aligned(replay: &Replay, unit: Bytes, end: Bytes) -> Option<Replay> {
-    let widened = |r: &flashlab_spec::ReplayRequest| {
+    let widened = |r: &ReplayRequest| {
         let after = (r.offset.0 + u64::from(r.length)).next_multiple_of(unit.0);
         let offset = r.offset.0 / unit.0 * unit.0;
         match u32::try_from(after - offset) {
             Ok(length) if r.direction == Direction::Write && after <= end.0 => {
-                flashlab_spec::ReplayRequest { offset: Bytes(offset), length, ..*r }
+                ReplayRequest { offset: Bytes(offset), length, ..*r }
             }
             _ => *r,
         }
