@@ -9,6 +9,7 @@ mod fidelity;
 mod figures;
 mod physics;
 mod published;
+mod reasons;
 mod run;
 mod steady;
 
@@ -17,5 +18,6 @@ pub use fidelity::{ErrorSummary, Fidelity, FidelityRow, fidelity};
 pub use figures::{figures, remarks};
 pub use physics::in_flight_by_little;
 pub use published::{Comparable, PublishedError, PublishedPoint, published};
+pub use reasons::{Reason, reasons};
 pub use run::{RunRecord, RunStatus, StepRecord};
 pub use steady::{SteadyVerdict, SteadyWindow, judge_steady};

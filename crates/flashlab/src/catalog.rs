@@ -1,8 +1,8 @@
 //! The drives, hosts and suites that are built in, and those that the user adds.
 
 use crate::exit::CliError;
-use flashlab_analysis::PublishedPoint;
-use flashlab_spec::{DriveProfile, HostProfile, Hosts, SpecError, Suite};
+use flashlab_analysis::{PublishedPoint, Reason};
+use flashlab_spec::{DriveProfile, HostProfile, Hosts, Sibling, SpecError, Suite};
 use flashlab_study::fit::FitPlan;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ const HOSTS: [(&str, &str); 3] = [
     ("data/hosts/checkpoint.toml", include_str!("../../../data/hosts/checkpoint.toml")),
 ];
 const PUBLISHED: (&str, &str) = ("data/published/points.csv", include_str!("../../../data/published/points.csv"));
+const SIBLINGS: (&str, &str) = ("data/siblings.toml", include_str!("../../../data/siblings.toml"));
+const REASONS: (&str, &str) = ("data/published/reasons.csv", include_str!("../../../data/published/reasons.csv"));
 const FIT: (&str, &str) = ("data/fit.toml", include_str!("../../../data/fit.toml"));
 const SUITES: [(&str, &str); 5] = [
     ("data/suites/quick.toml", include_str!("../../../data/suites/quick.toml")),
@@ -47,11 +49,16 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// The built-in drives and those in `files`; a file may not take the name of another drive.
+    /// The built-in drives, their siblings, and those in `files`; a file may not take the name of another drive.
     pub(crate) fn load(files: &[PathBuf]) -> anyhow::Result<Self> {
         let mut drives = Vec::new();
         for (name, text) in DRIVES {
             drives.push(drive(text, name)?);
+        }
+        for sibling in Sibling::parse_all(SIBLINGS.1, SIBLINGS.0)? {
+            let like = drives.iter().find(|d: &&CatalogDrive| d.profile.id == sibling.like);
+            let like = like.ok_or_else(|| SpecError::unknown("drive", &sibling.like, DRIVES.map(|(name, _)| name)))?;
+            drives.push(drive(&sibling.profile(&like.text, SIBLINGS.0)?, SIBLINGS.0)?);
         }
         for file in files {
             let added = drive(&read(file)?, &file.display().to_string())?;
@@ -82,6 +89,11 @@ pub(crate) fn hosts() -> Result<Hosts, SpecError> {
 /// The figures that reviews printed and that can be compared.
 pub(crate) fn published() -> anyhow::Result<Vec<PublishedPoint>> {
     Ok(flashlab_analysis::published(PUBLISHED.1, PUBLISHED.0)?)
+}
+
+/// Why single results lie far from what was published.
+pub(crate) fn reasons() -> anyhow::Result<Vec<Reason>> {
+    Ok(flashlab_analysis::reasons(REASONS.1, REASONS.0)?)
 }
 
 /// What fits may change.

@@ -203,6 +203,12 @@ impl Tally {
         over
     }
 
+    /// One of those that came back was no I/O; said in the same moment.
+    #[inline]
+    pub(crate) fn not_reaped(&mut self) {
+        self.in_flight += 1;
+    }
+
     /// Counts one completed I/O of the batch.
     #[inline]
     pub(crate) fn count(&mut self, direction: Direction, latency_ns: u64, length: u32) {

@@ -13,6 +13,7 @@ use crate::explain::errno_name;
 use crate::pace::WAIT_MAX_NS;
 use crate::region::Region;
 use crate::ring::{PART_MAX, Ring};
+use crate::tick::{self, TICK};
 use crate::worker::{Duty, End, Setup};
 use flashlab_samples::Granted;
 use flashlab_spec::Job;
@@ -142,6 +143,7 @@ impl Uring {
     }
 
     fn drive<const REGISTERED: bool, const KIND: Kind, const OPEN: bool>(&mut self, duty: &mut Duty) -> End {
+        let modes = self.setup.modes;
         let (mut submitter, mut sq, mut cq) = self.ring.split();
         // Saves the kernel a look-up; where it is refused the loop is the same without it.
         let _ = submitter.register_ring_fd();
@@ -153,6 +155,8 @@ impl Uring {
             fd: Fd(self.setup.file.as_raw_fd()),
             is_nop: self.is_nop,
             is_split: self.is_split,
+            is_ticking: !OPEN && !modes.iopoll && !modes.sqpoll && tick::start(&submitter, &mut sq),
+            unseen_ticks: 0,
             held: None,
             end: None,
         };
@@ -170,7 +174,7 @@ impl Uring {
             // After the completions: what is complete was taken from the submission queue before.
             sq.sync();
             let now = duty.clock.now_ns();
-            let reaped = cq.len() as u32;
+            let (mut left, mut reaped) = (cq.len() as u32, cq.len() as u32);
             flight.arrive(duty, reaped, now);
             if let Err(e) = entered
                 && !is_passing(&e)
@@ -179,13 +183,20 @@ impl Uring {
                 return End::Error;
             }
             for completion in &mut cq {
+                left -= 1;
+                if completion.user_data() == TICK {
+                    flight.tick(duty, completion.flags());
+                    reaped -= 1;
+                    continue;
+                }
                 let index = completion.user_data() as u32;
                 flight.complete(duty, index, completion.result(), now);
                 if OPEN || KIND == ANY {
                     flight.free.push(index);
                 } else {
                     flight.refill(duty, index, &mut sq);
-                    if flight.fresh.len() == BATCH_MAX {
+                    // The last ones go with the next enter, which is near.
+                    if flight.fresh.len() == BATCH_MAX && left > 0 {
                         flight.depart(duty);
                         sq.sync();
                         // What it could not take yet goes with the next enter.
@@ -221,6 +232,10 @@ struct Flight<'a, const REGISTERED: bool, const KIND: Kind, const OPEN: bool> {
     fd: Fd,
     is_nop: bool,
     is_split: bool,
+    /// Whether the ring has ticks, so that waits need no limit.
+    is_ticking: bool,
+    /// Ticks among those that came back which are not taken for I/Os.
+    unseen_ticks: u32,
     /// The first request of a pass that can't begin yet.
     held: Option<Request>,
     /// Why nothing new is submitted any more.
@@ -324,6 +339,9 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
         if KIND == ANY && self.is_split {
             self.submit_apart(duty, submitter)?;
         }
+        if self.is_ticking {
+            return submitter.submit_and_wait(1);
+        }
         let wait_ns = if OPEN { self.patience_ns(duty) } else { WAIT_MAX_NS };
         if OPEN && wait_ns == 0 {
             return poll(submitter, *self.busy > 0);
@@ -359,13 +377,28 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     /// `reaped` I/Os came back at `now`; decides whether they are followed by others.
     #[inline]
     fn arrive(&mut self, duty: &mut Duty, reaped: u32, now: u64) {
-        let over = duty.tally.reaped(now, u64::from(reaped));
-        *self.busy -= reaped;
+        // Ticks are among them, and are told apart later, one by one.
+        let ios = reaped.min(*self.busy);
+        self.unseen_ticks = reaped - ios;
+        let over = duty.tally.reaped(now, u64::from(ios));
+        *self.busy -= ios;
         if over {
             self.end = self.end.or(Some(End::Time));
         } else if duty.stop.load(Ordering::Relaxed) && matches!(self.end, None | Some(End::Amount)) {
             duty.tally.close(now);
             self.end = Some(End::Stopped);
+        }
+    }
+
+    /// One of those that came back was a tick.
+    #[cold]
+    fn tick(&mut self, duty: &mut Duty, flags: u32) {
+        self.is_ticking = tick::goes_on(flags);
+        if self.unseen_ticks > 0 {
+            self.unseen_ticks -= 1;
+        } else {
+            duty.tally.not_reaped();
+            *self.busy += 1;
         }
     }
 

@@ -14,6 +14,7 @@ mod pattern;
 mod profile;
 mod profile_check;
 mod replay;
+mod sibling;
 mod sizes;
 mod suite;
 mod sweep;
@@ -33,6 +34,7 @@ pub use profile::{
     VictimChoice, WriteModel,
 };
 pub use replay::{Beyond, Replay, ReplayEnd, ReplayRequest, ReplaySummary};
+pub use sibling::Sibling;
 pub use sizes::{SizeRule, SizeShare, Sizes};
 pub use suite::{CheckpointStep, FillStep, RoundLength, SteadyRule, SteadyStep, Suite, SuiteStep};
 pub use sweep::{RateProcess, SweepStep};

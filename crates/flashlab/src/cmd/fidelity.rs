@@ -5,7 +5,7 @@ use crate::args::Fidelity as Args;
 use crate::catalog;
 use crate::exit::Exit;
 use crate::output;
-use flashlab_analysis::{ErrorSummary, Fidelity, FidelityRow, fidelity};
+use flashlab_analysis::{ErrorSummary, Fidelity, FidelityRow, Reason, fidelity};
 use flashlab_report::{Column, Table, fidelity_csv, number};
 use flashlab_samples::PointResult;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         output::write_or_print(path, &fidelity_csv(&compared)?, args.replace)?;
     }
     if args.csv.as_deref() != Some(std::path::Path::new("-")) {
-        output::print(&text(&compared))?;
+        output::print(&text(&compared, &catalog::reasons()?))?;
     }
     Ok(Exit::Done)
 }
@@ -47,7 +47,7 @@ fn newest_of_each(store: &flashlab_store::Store) -> anyhow::Result<Vec<i64>> {
     Ok(newest.into_values().collect())
 }
 
-fn text(f: &Fidelity) -> String {
+fn text(f: &Fidelity, reasons: &[Reason]) -> String {
     let mut out = String::from("Error against published figures; points at a ceiling of the drive are apart.\n\n");
     let mut table = Table::new(vec![
         Column::text("drive"),
@@ -73,7 +73,7 @@ fn text(f: &Fidelity) -> String {
         table.row(cells("all", "", name, free, at));
     }
     out.push_str(&table.render(output::width(), output::color()));
-    out.push_str(&worst(f));
+    out.push_str(&worst(f, reasons));
     if !f.missing.is_empty() {
         _ = writeln!(out, "\n{} published figures have no result at their place:", f.missing.len());
         let mut places: Vec<String> =
@@ -106,7 +106,7 @@ fn cells(
     ]
 }
 
-fn worst(f: &Fidelity) -> String {
+fn worst(f: &Fidelity, reasons: &[Reason]) -> String {
     let mut out = format!("\nThe {WORST} largest errors:\n");
     let mut table = Table::new(vec![
         Column::text("drive"),
@@ -130,6 +130,17 @@ fn worst(f: &Fidelity) -> String {
         ]);
     }
     out.push_str(&table.render(output::width(), output::color()));
+    let mut said: Vec<&Reason> = Vec::new();
+    for row in f.worst(WORST) {
+        match reasons.iter().find(|r| r.is_of(&row.published)) {
+            Some(reason) if said.contains(&reason) => {}
+            Some(reason) => {
+                _ = writeln!(out, "  {} {}: {}", reason.drive, reason.workload, reason.reason);
+                said.push(reason);
+            }
+            None => _ = writeln!(out, "  {} {}: not explained", row.published.drive_id, row.published.workload),
+        }
+    }
     out
 }
 

@@ -203,9 +203,13 @@ fn one<'a>(
         base.set(free, *value)?;
     }
     let rows = judge.rows(&base.profile()?)?;
-    let workloads: Vec<&str> = block.workloads.values().flatten().map(String::as_str).collect();
-    let here = |w: &&&str| rows.iter().any(|r| r.published.workload == **w);
-    let pinned_by = workloads.iter().filter(here).copied().collect::<Vec<_>>().join(", ");
+    let mut workloads: Vec<&str> = Vec::new();
+    for row in &rows {
+        if !workloads.contains(&row.published.workload.as_str()) {
+            workloads.push(&row.published.workload);
+        }
+    }
+    let pinned_by = workloads.join(", ");
     let change = |i: usize| Change { free: free[i], value: values[i], note: note(free, i, &known[i], &pinned_by) };
     let mut remarks = Vec::new();
     if weights.iter().sum::<f64>() < free.len() as f64 + 1.0 {
