@@ -81,7 +81,7 @@ fn what_can_not_be_played_is_refused_with_its_place() {
         (format!("{drive} ./none.csv"), ["./none.csv: no such file", "check the path"]),
         (format!("{drive} ./far.csv --format msrr"), ["unknown trace format `msrr`", "did you mean `msr`?"]),
         (format!("{drive} ./far.csv --bs 4KiB"), ["--trace", "--help"]),
-        ("what-if p5430-30 --rw read --bs 4KiB --fold".to_owned(), ["--trace", "--help"]),
+        ("what-if p5430-30 --rw read --bs 4KiB --fold".to_owned(), ["--trace FILE", "leave them out"]),
     ] {
         let done = place.flashlab(&arguments).code(2);
         assert!(says.iter().all(|s| done.err.contains(s)) && done.out.is_empty(), "{arguments}: {done:?}");

@@ -70,6 +70,11 @@ fn load(args: &LoadArgs) -> anyhow::Result<Load> {
     if let Some(file) = &args.trace {
         return trace(file, args);
     }
+    // An option that a trace needs is not asked for where another option excludes the trace.
+    if args.fold || args.format.is_some() || args.device.is_some() {
+        let what = "--format, --device and --fold are for a trace";
+        return Err(CliError::usage(what, "give --trace FILE, or leave them out").into());
+    }
     if let Some(file) = &args.fio {
         return fio(file, args.section.as_deref());
     }
