@@ -14,7 +14,7 @@ type Case = (&'static str, i32, &'static [&'static str]);
 /// Names that don't exist, and texts that don't parse.
 const TEXTS: &[Case] = &[
     ("run quick --on r6060-121", 2, &["unknown drive `r6060-121`", "did you mean `r6060-122`?", "write ./r6060-121"]),
-    ("review --drives r6060", 2, &["unknown drive `r6060`", "did you mean `r6060-122`?"]),
+    ("review --drives r6060", 2, &["unknown drive `r6060`", "did you mean `r6060-"]),
     ("review --suite revew", 2, &["unknown suite `revew`", "did you mean `review`?"]),
     ("review --suite ./none.toml", 2, &["./none.toml: no such file", "check the path"]),
     ("review --threads 0", 2, &["--threads is 0", "at least 1"]),
@@ -34,7 +34,12 @@ const TEXTS: &[Case] = &[
         &["./twin.toml: a drive named r6060-122 exists already", "another id"],
     ),
     ("run tiny --on ./new.img --size 64M --speed 9", 2, &["--speed", "--help"]),
-    ("what-if r6060 --rw randread --bs 4KiB", 2, &["unknown drive `r6060`", "did you mean `r6060-122`?"]),
+    ("what-if r6060 --rw randread --bs 4KiB", 2, &["unknown drive `r6060`", "did you mean `r6060-"]),
+    ("fit --drive r6060-121", 2, &["unknown drive `r6060-121`", "did you mean `r6060-122`?"]),
+    ("fit --drive p5430-15", 2, &["unknown drive `p5430-15`", "p5430-30"]),
+    ("fit --drive p5430-30 --threads 0", 2, &["--threads is 0", "at least 1"]),
+    ("fit --drive p5430-30 --from latest --check", 2, &["cannot be used with"]),
+    ("fit --drive p5430-30 --from 1 --store ./no.db", 2, &["no.db"]),
     ("what-if r6060-122", 2, &["no load was given", "--rw randwrite --bs 16KiB"]),
     ("what-if r6060-122 --rw randwrit --bs 4KiB", 2, &["access pattern `randwrit`", "did you mean `randwrite`?"]),
     ("what-if r6060-122 --rw randread --bs 1000B", 2, &["not a multiple of the logical block", "use "]),

@@ -437,7 +437,7 @@ mod tests {
             ("rw = 'read'\nbs = '4k'\nrate = '1MB/s'\nrate_iops = 3", "one of the two"),
             ("rw = 'read'\nsizes = '4k-8k'\nrate = '1MB/s'", "give rate_iops instead"),
             ("rw = 'read'\nbs = '1m'\nrate = '1B/s'", "higher rate"),
-            ("rw = 'read'\nbs = '4k'\ndistribution = 'zipf'", "l.toml:3: `zipf` is no distribution"),
+            ("rw = 'read'\nbs = '4k'\ndistribution = 'zipf'", "l.toml:3: `distribution`: `zipf` is no distribution"),
             ("rw = 'read'\nbs = '4k'\niodepth = 0", "values from 1"),
         ] {
             let error = SweepStep::parse(text, "l.toml").expect_err(says).to_string();

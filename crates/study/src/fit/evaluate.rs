@@ -140,6 +140,9 @@ impl Base {
     }
 }
 
+/// A candidate's number and errors.
+type Numbered = (usize, Option<Vec<f64>>);
+
 /// Candidates of one block: values of its free parameters on their axes.
 pub(crate) struct Trials<'a> {
     pub(crate) judge: &'a Judge<'a>,
@@ -155,13 +158,13 @@ impl<'a> Trials<'a> {
 
     /// Values of a candidate in their base units.
     pub(crate) fn values(&self, at: &[f64]) -> Vec<f64> {
-        self.free.iter().zip(at).map(|(free, at)| free.from_axis(*at)).collect()
+        self.free.iter().zip(at).map(|(free, at)| free.value_at(*at)).collect()
     }
 
     /// ln(model / figure) of each candidate, on all threads; `None` for one that is no possible profile.
     pub(crate) fn errors(&self, candidates: &[Vec<f64>]) -> Result<Vec<Option<Vec<f64>>>, StudyError> {
         let next = AtomicUsize::new(0);
-        let worker = || -> Result<Vec<(usize, Option<Vec<f64>>)>, StudyError> {
+        let worker = || -> Result<Vec<Numbered>, StudyError> {
             let mut done = Vec::new();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);

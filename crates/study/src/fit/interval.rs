@@ -56,7 +56,7 @@ pub(crate) fn intervals(trials: &Trials<'_>, found: &Found, weights: &[f64]) -> 
         };
         let half = t * scatter * covariance[at][at].max(0.0).sqrt();
         let centre = free.on_axis(values[i]);
-        let (low, high) = (free.from_axis(centre - half), free.from_axis(centre + half));
+        let (low, high) = (free.value_at(centre - half), free.value_at(centre + half));
         let correlation =
             |other: usize| (covariance[at][other] / (covariance[at][at] * covariance[other][other]).sqrt()).abs();
         let partner = (0..felt.len()).filter(|o| *o != at).max_by(|a, b| correlation(*a).total_cmp(&correlation(*b)));

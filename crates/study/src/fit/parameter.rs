@@ -75,7 +75,7 @@ impl Free {
     }
 
     /// Back from the axis, within the bounds and with as many digits as a profile gets.
-    pub(crate) fn from_axis(&self, at: f64) -> f64 {
+    pub(crate) fn value_at(&self, at: f64) -> f64 {
         let at = at.clamp(self.on_axis(self.low), self.on_axis(self.high));
         let value = match self.kind {
             Kind::Share => self.low + at * (self.high - self.low),
@@ -167,16 +167,16 @@ mod tests {
     fn values_keep_their_unit_and_four_digits() {
         let text = |s: &str| Value::String(s.into());
         let time = free(text("70us"), text("20us"), text("200us")).expect("good");
-        assert_eq!(time.from_axis(time.on_axis(81_234.6)), 81_230.0);
+        assert_eq!(time.value_at(time.on_axis(81_234.6)), 81_230.0);
         assert_eq!(time.value(81_230.0), text("81230ns"));
-        assert_eq!(time.from_axis(f64::MAX), 200_000.0, "within the bounds");
+        assert_eq!(time.value_at(f64::MAX), 200_000.0, "within the bounds");
         let rate = free(text("1GB/s"), text("0.1GB/s"), text("10GB/s")).expect("good");
-        assert_eq!(rate.value(rate.from_axis(rate.on_axis(886_049_123.0))), text("886.0MB/s"));
+        assert_eq!(rate.value(rate.value_at(rate.on_axis(886_049_123.0))), text("886.0MB/s"));
         assert_eq!(rate.value(4.111e9), text("4.111GB/s"));
         let count = free(Value::Integer(200), Value::Integer(1), Value::Integer(1000)).expect("good");
-        assert_eq!(count.value(count.from_axis(count.on_axis(248.4))), Value::Integer(248));
+        assert_eq!(count.value(count.value_at(count.on_axis(248.4))), Value::Integer(248));
         let share = free(Value::Float(0.5), Value::Float(0.0), Value::Float(1.0)).expect("good");
-        assert_eq!((share.on_axis(0.25), share.from_axis(0.123_456)), (0.25, 0.1235));
+        assert_eq!((share.on_axis(0.25), share.value_at(0.123_456)), (0.25, 0.1235));
     }
 
     #[test]
