@@ -55,6 +55,9 @@ pub(crate) enum Goal {
     Amount { bytes: u64, limit: Option<Limit> },
     /// When every job has moved its extents; all of it is measured.
     Extents { bytes: u64 },
+    /// When the replayed list has been played, all of it measured: a list stands for itself, and its first
+    /// requests meet an idle drive as they did where it was recorded.
+    Replay { bytes: u64 },
     /// When the interval of the mean is within this share, at the latest after this much time.
     Interval { share: f64, time: Ps },
 }
@@ -206,7 +209,8 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             buffer: WriteBuffer::new(parameters),
             flusher: Flusher::new(parameters, &geometry),
             merger: Merger::new(&parameters.merge),
-            read_ahead: ReadAhead::new(&parameters.read_ahead, job.rw.is_random()),
+            // A list does not say whether it is sequential: each of its reads is looked at.
+            read_ahead: ReadAhead::new(&parameters.read_ahead, job.rw.is_random() && job.replay.is_none()),
             nand: Nand::new(&parameters.nand, geometry.unit_bytes, geometry.factor),
             batch: Vec::new(),
             outcome: Outcome::new(job),
@@ -224,7 +228,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
 
     /// Runs until the goal or a stop. What the buffer still holds is then flushed.
     fn run(mut self, observer: &mut dyn Observer) -> (Stop, Outcome) {
-        if matches!(self.goal, Goal::Extents { .. }) {
+        if matches!(self.goal, Goal::Extents { .. } | Goal::Replay { .. }) {
             self.begin_window(0);
         }
         self.in_order = READS && self.completes_in_order();
@@ -270,7 +274,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             let Some((at, event)) = self.events.next::<READS>() else {
                 // The jobs have no more requests.
                 self.stop = Some(Stop::Goal);
-                self.end_window(self.all_written_at(now));
+                let end = match self.goal {
+                    Goal::Replay { .. } => self.outcome.completed_at(),
+                    _ => self.all_written_at(now),
+                };
+                self.end_window(end);
                 break;
             };
             assert!(at >= now, "time does not run backwards");
@@ -357,6 +365,9 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     /// A command reaches the drive.
     #[inline(always)]
     pub(crate) fn command(&mut self, slot: u32, at: Ps) {
+        if !READS {
+            self.host.begun(slot);
+        }
         let s = &mut self.host.slots[slot as usize];
         s.arrived = at;
         match self.controller.command(at, s.job, slot) {
@@ -409,6 +420,9 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         if READS || s.direction == Direction::Read {
             self.counters.host_read += u64::from(s.length);
         }
+        if !READS {
+            self.host.done(slot);
+        }
         self.looks_in -= 1;
         if self.looks_in == 0 || at >= self.looks_from {
             self.look(at);
@@ -447,9 +461,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
                 (bytes_of(bytes), limit.map_or(Ps::MAX, from))
             }
             Goal::Extents { bytes } => (bytes_of(bytes), Ps::MAX),
+            Goal::Replay { .. } => (u64::MAX, Ps::MAX),
             Goal::Interval { time, .. } => (self.outcome.ios_to_batch_end(), self.outcome.started_at() + time),
         };
-        self.looks_in = ios.min(IOS_MAX.saturating_sub(self.outcome.ios())).max(1);
+        let ios_max = if self.ends_by_itself() { u64::MAX } else { IOS_MAX };
+        self.looks_in = ios.min(ios_max.saturating_sub(self.outcome.ios())).max(1);
         self.looks_from = from;
     }
 
@@ -478,6 +494,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         self.outcome.end(at, self.host.slots.iter().map(|s| s.started));
     }
 
+    /// Whether the goal is the end of a list, however long that is.
+    fn ends_by_itself(&self) -> bool {
+        matches!(self.goal, Goal::Replay { .. })
+    }
+
     /// Whether the goal is reached at the completion at `now`.
     fn reached(&self, now: Ps) -> Option<Stop> {
         let ios = self.outcome.ios();
@@ -488,11 +509,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             Goal::Amount { bytes, limit } => {
                 self.outcome.bytes_asked() >= bytes || limit.is_some_and(|limit| self.is_over(limit, now))
             }
-            // Ends with its last program, see `all_written_at`.
-            Goal::Extents { .. } => false,
+            // Ends with its last program, see `all_written_at`, or its last request.
+            Goal::Extents { .. } | Goal::Replay { .. } => false,
             Goal::Interval { time, .. } => ios >= READS_MIN && self.outcome.elapsed(now) >= time,
         };
-        if done || ios >= IOS_MAX {
+        if done || (ios >= IOS_MAX && !self.ends_by_itself()) {
             return Some(Stop::Goal);
         }
         match self.goal {
@@ -517,7 +538,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             Goal::Written { time, admitted } => {
                 (elapsed as f64 / time.max(1) as f64).min(self.buffer.admitted as f64 / admitted.max(1) as f64)
             }
-            Goal::Amount { bytes, .. } | Goal::Extents { bytes } => {
+            Goal::Amount { bytes, .. } | Goal::Extents { bytes } | Goal::Replay { bytes } => {
                 self.outcome.bytes_asked() as f64 / bytes.max(1) as f64
             }
             Goal::Interval { .. } => self.outcome.ios() as f64 / READS_MIN as f64,

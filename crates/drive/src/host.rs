@@ -1,5 +1,6 @@
 //! The host: jobs that keep `iodepth` I/Os outstanding each, or send them at times of their own.
 
+use crate::replay;
 use crate::time::{PerByte, Ps, doublings, ps};
 use flashlab_spec::{HostProfile, Job};
 use flashlab_units::Bytes;
@@ -53,9 +54,10 @@ struct Queue {
     drawn: [Request; DRAWN_AHEAD],
     next_drawn: usize,
     submit_free_at: Ps,
-    /// Bytes still to submit; a job with extents ends after them.
+    /// Bytes still to submit; a job with extents or a replayed list ends after them.
     left: u64,
-    /// Slots that are used; at first all are about to be.
+    /// Slots that are used, at first all are about to be; in an open loop, where slots wait for the time of
+    /// their next request, commands that the drive has.
     in_flight: u32,
     placement: u32,
 }
@@ -76,7 +78,8 @@ impl Host {
     pub(crate) fn new(profile: &HostProfile, job: &Job) -> Self {
         let left = |i: u32| {
             let bytes = job.extents.get(i as usize).map(|list| list.iter().map(|e| e.length.0).sum::<u64>());
-            bytes.unwrap_or(u64::MAX)
+            let listed = || job.replay.as_ref().map(|list| replay::bytes_of_thread(job, list, i));
+            bytes.or_else(listed).unwrap_or(u64::MAX)
         };
         let idle = Request { offset: Bytes(0), length: 0, direction: Direction::Read };
         let queues = (0..job.numjobs)
@@ -87,7 +90,7 @@ impl Host {
                 next_drawn: DRAWN_AHEAD,
                 submit_free_at: 0,
                 left: left(i),
-                in_flight: job.iodepth,
+                in_flight: if job.arrival.is_closed() { job.iodepth } else { 0 },
                 placement: u32::from(job.placement_of(i).unwrap_or(0)),
             })
             .collect::<Vec<_>>();
@@ -119,7 +122,9 @@ impl Host {
         let s = &mut self.slots[slot as usize];
         let queue = &mut self.queues[s.job as usize];
         if queue.left == 0 {
-            queue.in_flight -= 1;
+            if queue.arrivals.is_none() {
+                queue.in_flight -= 1;
+            }
             return None;
         }
         if queue.next_drawn == DRAWN_AHEAD {
@@ -143,6 +148,20 @@ impl Host {
     #[inline]
     pub(crate) fn free_at(&self, at: Ps) -> Ps {
         at + self.resubmit_gap
+    }
+
+    /// The command of a slot reaches the drive.
+    #[inline]
+    pub(crate) fn begun(&mut self, slot: u32) {
+        let queue = &mut self.queues[self.slots[slot as usize].job as usize];
+        queue.in_flight += u32::from(queue.arrivals.is_some());
+    }
+
+    /// It is complete.
+    #[inline]
+    pub(crate) fn done(&mut self, slot: u32) {
+        let queue = &mut self.queues[self.slots[slot as usize].job as usize];
+        queue.in_flight -= u32::from(queue.arrivals.is_some());
     }
 
     /// Stream (reclaim unit handle) that a job writes to.

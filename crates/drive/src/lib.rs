@@ -30,6 +30,7 @@ mod outcome;
 mod queue_pair;
 mod read_ahead;
 mod read_path;
+mod replay;
 mod scale;
 mod streams;
 mod time;
@@ -37,4 +38,5 @@ mod write_buffer;
 mod write_path;
 
 pub use model::ModelledDrive;
+pub use replay::Footprint;
 pub use scale::MAPPED_UNITS_MAX;

@@ -2,6 +2,7 @@
 
 use crate::engine::{self, Counters, Goal, Limit, Order, Stop, writes_data};
 use crate::ftl::{Collected, Ftl, Policy, UNMAPPED, Victims};
+use crate::replay::{self, Footprint};
 use crate::scale::{Geometry, MAPPED_UNITS_MAX};
 use crate::time::{Ps, ps};
 use flashlab_samples::{Ended, Granted, HealthLog, JobResult, Origin, Series, TargetIdentity, TargetKind};
@@ -31,7 +32,7 @@ const BUFFERS_OF_A_FILL: u64 = 8;
 const AGING_SPARES: u64 = 4;
 
 /// What the model does beyond reads and writes of one size in a closed loop.
-const SUPPORTED: [Feature; 8] = [
+const SUPPORTED: [Feature; 9] = [
     Feature::Trim,
     Feature::SequentialMix,
     Feature::Distribution,
@@ -39,6 +40,7 @@ const SUPPORTED: [Feature; 8] = [
     Feature::Sizes,
     Feature::Passes,
     Feature::OpenLoop,
+    Feature::Replay,
     Feature::Placement,
 ];
 
@@ -96,6 +98,17 @@ impl ModelledDrive {
         Self::with_units_max(profile, hosts, profile_sha256, (units as u64).min(MAPPED_UNITS_MAX))
     }
 
+    /// The same, for the replayed list of `job`: at a scale at which the list fits, one pass of it does not
+    /// use up the free pool, and its overwrites are few beside the spare, as on the real drive; at most
+    /// [`MAPPED_UNITS_MAX`] units are mapped. [`Footprint`] says whether that was enough.
+    pub fn for_replay(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>, job: &Job) -> Self {
+        let m = &profile.parameters.mapping;
+        let program_units = profile.parameters.nand.program_unit.value.0 / m.indirection_unit.value.0;
+        let wanted = |f: Footprint| f.units_wanted(profile.spare_share(), program_units);
+        let units = Footprint::of(job, m.indirection_unit.value).map_or(0, wanted);
+        Self::with_units_max(profile, hosts, profile_sha256, units.min(MAPPED_UNITS_MAX))
+    }
+
     /// The same, at a scale at which at most `units_max` indirection units are mapped.
     pub fn with_units_max(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>, units_max: u64) -> Self {
         let geometry = Geometry::new(&profile, units_max);
@@ -151,9 +164,14 @@ impl ModelledDrive {
     }
 
     /// The job as it runs on the scaled drive: the region, extents and amount at its size. Times are
-    /// scaled when it runs.
+    /// scaled when it runs. A replayed list keeps its times and sizes; its addresses are moved together.
     pub fn scaled_job(&self, job: &Job) -> Job {
         let mut scaled = job.clone();
+        if job.replay.is_some() {
+            scaled.replay = replay::scaled(job, &self.geometry);
+            scaled.region = Region { offset: Bytes(0), length: Bytes(self.geometry.user_bytes()) };
+            return scaled;
+        }
         let user = self.geometry.user_bytes() / job.bs.0 * job.bs.0;
         let whole = job.region.length >= self.identity.capacity;
         let grain = job.bs.0.max(self.geometry.unit_bytes);
@@ -209,6 +227,9 @@ impl ModelledDrive {
             let bytes = job.extents.iter().flatten().map(|e| e.length.0).sum();
             return Goal::Extents { bytes };
         }
+        if let Some(list) = &job.replay {
+            return Goal::Replay { bytes: (0..job.numjobs).map(|i| replay::bytes_of_thread(job, list, i)).sum() };
+        }
         let admitted = BUFFERS_MEASURED * self.profile.parameters.write.buffer.value.0;
         let passes = job.passes.map(|passes| job.region.length.0.saturating_mul(u64::from(passes)));
         if let Some(bytes) = job.amount.map(|amount| amount.0).or(passes) {
@@ -233,6 +254,7 @@ impl ModelledDrive {
         job.rw == Rw::Write
             && job.numjobs == 1
             && job.extents.is_empty()
+            && job.replay.is_none()
             && job.pattern == Pattern::default()
             && job.arrival.is_closed()
             && job.runtime.is_none()
@@ -297,7 +319,12 @@ impl ModelledDrive {
     }
 
     fn health_now(&self) -> HealthLog {
-        let full = |bytes: u64| Some(Bytes(bytes * self.geometry.factor));
+        self.health_at(self.geometry.factor)
+    }
+
+    /// With the bytes read and written of a drive `factor` times as large as the scaled one.
+    fn health_at(&self, factor: u64) -> HealthLog {
+        let full = |bytes: u64| Some(Bytes(bytes * factor));
         let wear = self.mapping.wear();
         let written = (self.written_before_purge + self.counters.host_written) * self.geometry.factor;
         HealthLog {
@@ -305,7 +332,7 @@ impl ModelledDrive {
             host_written: full(self.counters.host_written),
             media_written: full(self.counters.media_written),
             erases: Some(self.mapping.erases()),
-            free_pool: full(self.mapping.free_units() * self.geometry.unit_bytes),
+            free_pool: Some(Bytes(self.mapping.free_units() * self.geometry.unit_bytes * self.geometry.factor)),
             wear: Some(wear),
             percentage_used: self.profile.percentage_used(wear.erases_mean, Bytes(written)),
         }
@@ -333,8 +360,12 @@ impl Target for ModelledDrive {
         job.check_supported("the modelled drive", &SUPPORTED)?;
         self.check_placement(job)?;
         let scaled = self.scaled_job(job);
-        scaled.validate(self.identity.logical_block, Bytes(self.geometry.user_bytes()))?;
-        let before = self.health_now();
+        let user = Bytes(self.geometry.user_bytes());
+        replay::check(job, &scaled, user)?;
+        scaled.validate(self.identity.logical_block, user)?;
+        // What a list moves and how long it takes is not scaled.
+        let factor = if job.replay.is_some() { 1 } else { self.geometry.factor };
+        let before = self.health_at(factor);
         let written_before = self.counters.host_written;
         let fill = self.is_fill(&scaled);
         let goal = if fill {
@@ -376,7 +407,7 @@ impl Target for ModelledDrive {
                 Stop::Interval => Ended::IntervalReached,
                 Stop::Observer => Ended::Interrupted,
             },
-            scale: self.geometry.factor,
+            scale: factor,
             interval_share,
         };
         if fill && stop != Stop::Observer {
@@ -386,7 +417,12 @@ impl Target for ModelledDrive {
         if !scaled.extents.is_empty() {
             self.add_job_time(&scaled, &mut result);
         }
-        result.health = Some(self.health_now().since(&before));
+        let mut health = self.health_at(factor).since(&before);
+        if job.replay.is_some() {
+            // What the pool and the life of the whole drive lose does not follow from the scaled one.
+            (health.free_pool, health.percentage_used) = (None, None);
+        }
+        result.health = Some(health);
         Ok(result)
     }
 

@@ -296,7 +296,7 @@ pub(crate) struct WhatIf {
     pub(crate) json: JsonArg,
 }
 
-/// A load: options, a TOML file, or a fio job file.
+/// A load: options, a TOML file, a fio job file, or a trace.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LoadArgs {
     /// Access pattern: read, write, randread, randwrite, randrw, rw, trim, randtrim
@@ -305,7 +305,7 @@ pub(crate) struct LoadArgs {
     /// Transfer size
     #[arg(long, value_name = "SIZE")]
     pub(crate) bs: Option<Bytes>,
-    /// Outstanding I/Os a job [default: 1]
+    /// Outstanding I/Os a job [default: 1; 256 of a trace with times]
     #[arg(long, value_name = "N")]
     pub(crate) iodepth: Option<u32>,
     /// Jobs [default: 1]
@@ -329,6 +329,18 @@ pub(crate) struct LoadArgs {
     /// Section of the fio job file, where it has several
     #[arg(long, value_name = "NAME", requires = "fio")]
     pub(crate) section: Option<String>,
+    /// The load from a trace: fio iolog, text of blkparse, or CSV of the MSR set at the SNIA
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "fio", "rw", "bs", "numjobs", "rwmixread", "rate", "size"])]
+    pub(crate) trace: Option<PathBuf>,
+    /// Format of the trace: iolog, blkparse, msr [default: told by its first lines]
+    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    pub(crate) format: Option<String>,
+    /// Device of the trace whose requests are played, where it has several
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    pub(crate) device: Option<String>,
+    /// Fold addresses of the trace that lie beyond the drive into it
+    #[arg(long, requires = "trace")]
+    pub(crate) fold: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -130,10 +130,19 @@ fn drive(text: &str, name: &str) -> Result<CatalogDrive, SpecError> {
 /// The text of a file that was named on the command line.
 pub(crate) fn read(path: &Path) -> Result<String, CliError> {
     const REMEDY: &str = "check the path; a suite or profile is a TOML file in UTF-8";
-    std::fs::read_to_string(path).map_err(|source| match source.kind() {
-        std::io::ErrorKind::NotFound => CliError::usage(format!("{}: no such file", path.display()), REMEDY),
-        _ => CliError::File { path: path.display().to_string(), action: "read it", source, remedy: REMEDY },
-    })
+    std::fs::read_to_string(path).map_err(|source| unread(path, source, REMEDY))
+}
+
+/// Opens a file that is read piece by piece.
+pub(crate) fn open(path: &Path) -> Result<std::fs::File, CliError> {
+    std::fs::File::open(path).map_err(|source| unread(path, source, "check the path"))
+}
+
+fn unread(path: &Path, source: std::io::Error, remedy: &'static str) -> CliError {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => CliError::usage(format!("{}: no such file", path.display()), remedy),
+        _ => CliError::File { path: path.display().to_string(), action: "read it", source, remedy },
+    }
 }
 
 #[cfg(test)]

@@ -93,6 +93,7 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
     if let Some(error) = error.downcast_ref::<StudyError>() {
         return match error {
             StudyError::Spec(_)
+            | StudyError::TraceTooLarge { .. }
             | StudyError::NoPlace { .. }
             | StudyError::NoFigures { .. }
             | StudyError::NoParameter { .. }

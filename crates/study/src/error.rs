@@ -10,6 +10,18 @@ pub enum StudyError {
     /// The load or a profile can't be used.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// A trace does not fit a drive.
+    #[error(
+        "{source_file}: {drive} is too small for the trace: {reason}\n  use a larger drive, or fold the addresses (--fold)"
+    )]
+    TraceTooLarge {
+        /// The trace.
+        source_file: String,
+        /// The drive.
+        drive: String,
+        /// What does not fit.
+        reason: String,
+    },
     /// A modelled drive gave no result.
     #[error("{drive}, {variant}: {source}")]
     Target {

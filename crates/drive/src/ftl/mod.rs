@@ -57,6 +57,7 @@ use bits::Bits;
 use collect::Victim;
 use flashlab_samples::Wear;
 use superblocks::Superblocks;
+pub(crate) use superblocks::YOUNG_SHARE;
 use table::Table;
 
 /// No physical unit.

@@ -17,7 +17,7 @@ const GROUP: u32 = 128;
 const AGES_COMPARED: u32 = 512;
 
 /// One superblock in so many is young: those that closed last.
-const YOUNG_SHARE: u64 = 36;
+pub(crate) const YOUNG_SHARE: u64 = 36;
 
 /// Draws for each superblock wanted, before the emptiest is taken instead.
 const DRAWS_MAX: u32 = 64;

@@ -1,6 +1,7 @@
 //! The load of a question: from options or a TOML, or a job made elsewhere.
 
-use flashlab_spec::{Arrival, Job, Rate, Region, Rw, SpecError};
+use super::trace;
+use flashlab_spec::{Arrival, Job, Rate, Region, Replay, Rw, SpecError};
 use flashlab_units::{Bytes, BytesPerSecond};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -109,6 +110,13 @@ impl Load {
     /// `place` makes the job for a capacity in bytes; its end is set by the question.
     pub fn new(title: impl Into<String>, place: impl Fn(Bytes) -> Job + Send + Sync + 'static) -> Self {
         Load { title: title.into(), place: Arc::new(place) }
+    }
+
+    /// Of a list of requests: at its times if it is `timed`, else as fast as `iodepth` in flight allow.
+    pub fn replay(title: impl Into<String>, replay: Replay, timed: bool, iodepth: u32) -> Self {
+        let title = title.into();
+        let name = title.clone();
+        Load::new(title, move |capacity| trace::job(&name, &replay, timed, iodepth, capacity))
     }
 
     /// For people.

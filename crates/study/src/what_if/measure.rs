@@ -57,17 +57,9 @@ pub(super) fn measure(
     mut drive: ModelledDrive,
     asking: &mut Asking<'_>,
 ) -> Result<Option<Outcome>, TargetError> {
-    let Order { profile, job, used, seed } = order;
-    for pass in 0..FILLS {
-        let fill = Job {
-            iodepth: FILL_DEPTH,
-            amount: Some(*used),
-            seed: named_seed(*seed, "fill", pass),
-            ..Job::new("fill", Rw::Write, FILL_BS, Region { offset: Bytes(0), length: *used })
-        };
-        if drive.run(&fill, asking)?.ended == Ended::Interrupted {
-            return Ok(None);
-        }
+    let Order { profile, job, seed, .. } = order;
+    if !fills(order, &mut drive, asking)? {
+        return Ok(None);
     }
     let before = free_pool(&mut drive)?;
     let point = Job { runtime: Some(POINT), seed: named_seed(*seed, "fresh", 0), ..endless(job) };
@@ -84,6 +76,26 @@ pub(super) fn measure(
     let Some((rounds, reached)) = steady(order, &mut drive, asking)? else { return Ok(None) };
     let steady = Some(figures(&rounds, job));
     Ok(Some(Outcome { fresh, steady, steady_reached: Some(reached), cliff }))
+}
+
+/// Fills what is used twice; false if the caller stopped it.
+pub(super) fn fills(
+    order: &Order<'_>,
+    drive: &mut ModelledDrive,
+    asking: &mut Asking<'_>,
+) -> Result<bool, TargetError> {
+    for pass in 0..FILLS {
+        let fill = Job {
+            iodepth: FILL_DEPTH,
+            amount: Some(order.used),
+            seed: named_seed(order.seed, "fill", pass),
+            ..Job::new("fill", Rw::Write, FILL_BS, Region { offset: Bytes(0), length: order.used })
+        };
+        if drive.run(&fill, asking)?.ended == Ended::Interrupted {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The job without an end.
@@ -112,7 +124,7 @@ fn steady(
         }
         rounds.push(result);
         let window = &rounds[rounds.len().saturating_sub(WINDOW)..];
-        if window.len() == WINDOW && agree(window) {
+        if window.len() == WINDOW && agree(window, |r| r.iops().map_or(0.0, |i| i.0)) {
             return Ok(Some((window.to_vec(), true)));
         }
     }
@@ -120,14 +132,15 @@ fn steady(
     Ok(Some((window, false)))
 }
 
-fn agree(window: &[JobResult]) -> bool {
-    let rates: Vec<f64> = window.iter().map(|r| r.iops().map_or(0.0, |i| i.0)).collect();
+/// Whether a figure of the rounds is the same.
+pub(super) fn agree(window: &[JobResult], figure: impl Fn(&JobResult) -> f64) -> bool {
+    let rates: Vec<f64> = window.iter().map(figure).collect();
     let (low, high) = rates.iter().fold((f64::MAX, 0.0_f64), |(l, h), r| (l.min(*r), h.max(*r)));
     high - low <= RANGE_MAX * rates.iter().sum::<f64>() / rates.len() as f64
 }
 
 /// Space beyond what the load and the fills use.
-fn spare_of(order: &Order<'_>, drive: &ModelledDrive) -> Bytes {
+pub(super) fn spare_of(order: &Order<'_>, drive: &ModelledDrive) -> Bytes {
     let unused = order.profile.parameters.capacity.user.value.0.saturating_sub(order.used.0);
     Bytes(drive.nominal_spare().unwrap_or_default().0.saturating_add(unused))
 }
@@ -144,7 +157,7 @@ fn bytes_for(profile: &DriveProfile, job: &Job, volume: Bytes) -> Bytes {
     Bytes((bytes / job.bs.0).max(1) * job.bs.0)
 }
 
-fn free_pool(drive: &mut ModelledDrive) -> Result<Bytes, TargetError> {
+pub(super) fn free_pool(drive: &mut ModelledDrive) -> Result<Bytes, TargetError> {
     Ok(drive.health()?.and_then(|h| h.free_pool).unwrap_or_default())
 }
 
@@ -174,7 +187,7 @@ fn cliff(profile: &DriveProfile, job: &Job, (before, after): (Bytes, Bytes), res
 }
 
 /// Results of one load, added up.
-fn figures(results: &[JobResult], job: &Job) -> Figures {
+pub(super) fn figures(results: &[JobResult], job: &Job) -> Figures {
     let seconds: f64 = results.iter().map(|r| r.elapsed.as_secs_f64()).sum();
     let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let iops = per_second(results.iter().map(JobResult::ios).sum());
@@ -203,7 +216,7 @@ fn figures(results: &[JobResult], job: &Job) -> Figures {
     }
 }
 
-fn amplification(logs: impl Iterator<Item = HealthLog>) -> Option<f64> {
+pub(super) fn amplification(logs: impl Iterator<Item = HealthLog>) -> Option<f64> {
     let sums = logs.fold((0.0, 0.0), |(media, host), h| {
         let bytes = |b: Option<Bytes>| b.unwrap_or_default().0 as f64;
         (media + bytes(h.media_written), host + bytes(h.host_written))

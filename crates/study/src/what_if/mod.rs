@@ -7,6 +7,7 @@ mod life;
 mod load;
 mod measure;
 mod rank;
+mod trace;
 mod variant;
 
 pub use life::Life;
@@ -102,7 +103,7 @@ pub struct VariantAnswer {
 /// What a load gets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// After two sequential fills: a point of 30 s.
+    /// After two sequential fills: a point of 30 s, or one pass of a trace.
     pub fresh: Figures,
     /// In steady state; `None` if the load writes nothing, and the drive stays as it is.
     pub steady: Option<Figures>,
@@ -244,12 +245,19 @@ fn prepare<'a>(
     let capacity = profile.parameters.capacity.user.value;
     let used = variant.used(capacity);
     let mut job = question.load.on(used);
-    if variant != Variant::Base {
+    if variant != Variant::Base && job.replay.is_none() {
         // A part that was given in bytes shrinks to what is left.
         let left = used.0.saturating_sub(job.region.offset.0) / job.bs.0.max(1) * job.bs.0;
         job.region.length.0 = job.region.length.0.min(left);
     }
     let ended = |job: &Job| Job { amount: Some(job.bs), ..job.clone() };
+    if let Some(reason) = trace::too_large(&job, used, profile.parameters.mapping.indirection_unit.value) {
+        if variant != Variant::Base {
+            return Ok(Err(reason));
+        }
+        let source = job.replay.map(|replay| replay.source).unwrap_or_default();
+        return Err(StudyError::TraceTooLarge { source_file: source, drive: profile.id.clone(), reason });
+    }
     if variant == Variant::Base {
         ended(&job).validate(logical_block, capacity)?;
     }
@@ -290,9 +298,14 @@ impl Task<'_> {
         if (watch.stop)() {
             return Err(StudyError::Stopped);
         }
-        let drive = ModelledDrive::new(self.profile.clone(), self.question.hosts.clone(), None);
+        let (profile, hosts, asking) = (self.profile.clone(), self.question.hosts.clone(), &mut Asking(watch.stop));
         let order = Order { profile: &self.profile, job: &self.job, used: self.used, seed: self.question.seed };
-        match measure(&order, drive, &mut Asking(watch.stop)) {
+        let outcome = if self.job.replay.is_some() {
+            trace::measure(&order, ModelledDrive::for_replay(profile, hosts, None, &self.job), asking)
+        } else {
+            measure(&order, ModelledDrive::new(profile, hosts, None), asking)
+        };
+        match outcome {
             Ok(Some(outcome)) => Ok(outcome),
             Ok(None) => Err(StudyError::Stopped),
             // What the drive can't do is the question's fault.

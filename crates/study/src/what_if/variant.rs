@@ -1,5 +1,6 @@
 //! The same load on the same drive with one thing changed.
 
+use super::trace;
 use flashlab_spec::{DriveProfile, Isolation, Job, Region};
 use flashlab_units::Bytes;
 
@@ -66,6 +67,14 @@ impl Variant {
 
 fn aligned(profile: &DriveProfile, mut job: Job) -> Result<(DriveProfile, Job, String), String> {
     let iu = profile.parameters.mapping.indirection_unit.value;
+    if let Some(replay) = &job.replay {
+        let Some(replay) = trace::aligned(replay, iu, job.region.length) else {
+            return Err(format!("its writes are aligned to the indirection unit of {iu} already"));
+        };
+        let bs = Bytes(u64::from(replay.summary().length_max));
+        let what = format!("each write is widened to whole indirection units of {iu}");
+        return Ok((profile.clone(), Job { bs, replay: Some(replay), ..job }, what));
+    }
     if job.pattern.sizes.is_some() {
         return Err("the load has several transfer sizes".into());
     }
@@ -81,6 +90,9 @@ fn aligned(profile: &DriveProfile, mut job: Job) -> Result<(DriveProfile, Job, S
 }
 
 fn placement(profile: &DriveProfile, job: Job) -> Result<(DriveProfile, Job, String), String> {
+    if job.replay.is_some() {
+        return Err("a trace does not say which of its writes belong together".into());
+    }
     if job.numjobs < 2 {
         return Err("one job is one stream, and placement keeps several apart; give --numjobs".into());
     }
