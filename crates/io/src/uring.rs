@@ -191,19 +191,7 @@ impl Uring {
                 }
                 let index = completion.user_data() as u32;
                 flight.complete(duty, index, completion.result(), now);
-                if OPEN || KIND == ANY {
-                    flight.free.push(index);
-                } else {
-                    flight.refill(duty, index, &mut sq);
-                    // The last ones go with the next enter, which is near.
-                    if flight.fresh.len() == BATCH_MAX && left > 0 {
-                        flight.depart(duty);
-                        sq.sync();
-                        // What it could not take yet goes with the next enter.
-                        let _ = submitter.submit();
-                        sq.sync();
-                    }
-                }
+                flight.follow(duty, index, left, &mut sq, &submitter);
             }
             // Gives the entries back before the next enter, which would take them for new ones.
             cq.sync();
@@ -269,6 +257,26 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
             checker.turn();
         }
         !is_idle
+    }
+
+    /// What comes after a completed I/O, with `left` more completions at hand: the next request in its
+    /// slot, and the device gets a batch before the last of them is made. Where requests may have to
+    /// wait, the slot is free for now.
+    #[inline]
+    fn follow(&mut self, duty: &mut Duty, index: u32, left: u32, sq: &mut SubmissionQueue<'_>, to: &Submitter<'_>) {
+        if OPEN || KIND == ANY {
+            self.free.push(index);
+            return;
+        }
+        self.refill(duty, index, sq);
+        // The last ones go with the next enter, which is near.
+        if self.fresh.len() == BATCH_MAX && left > 0 {
+            self.depart(duty);
+            sq.sync();
+            // What it could not take yet goes with the next enter.
+            let _ = to.submit();
+            sq.sync();
+        }
     }
 
     /// Queues the next request in a free slot, unless the loop is ending.
