@@ -62,7 +62,7 @@ pub(crate) struct Real {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// One io_uring a job [default]
+    /// One io_uring a job, the default
     #[value(name = "io_uring")]
     IoUring,
     /// One blocking call at a time; iodepth 1 only
