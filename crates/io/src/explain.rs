@@ -105,7 +105,7 @@ pub(crate) fn open_error(path: &Path, error: io::Error, direct: bool) -> TargetE
         return direct_refused(path, "the file system refuses O_DIRECT on open (EINVAL)".into());
     }
     let remedy = match error.raw_os_error() {
-        Some(libc::ENOENT) => "check the path, or give --size to have a file created",
+        Some(libc::ENOENT) => "check the path; what writes creates a file where --size is given",
         Some(libc::EACCES | libc::EPERM) => "check its permissions and whether it is read-only, or run as root",
         Some(libc::EROFS) => "it is read-only: only jobs that read can run on it",
         Some(libc::EBUSY) => "it is mounted or held by another program; release it first",

@@ -332,7 +332,10 @@ fn identity_of(inspection: &Inspection) -> Result<TargetIdentity, TargetError> {
             return Err(TargetError::NotPermitted { path, reason });
         }
         Subject::Missing { .. } => {
-            return no_target(std::io::ErrorKind::NotFound, "check the path, or give --size to have a file created");
+            return no_target(
+                std::io::ErrorKind::NotFound,
+                "check the path; what writes creates a file where --size is given",
+            );
         }
         Subject::Directory => {
             return no_target(std::io::ErrorKind::IsADirectory, "name a file in it, with --size to have it created");

@@ -262,7 +262,7 @@ impl Faults<'_> {
             Broken::SkipUpTo(most) => {
                 format!("{most} broken lines were left out before it: mend the trace, or allow more")
             }
-            Broken::Refuse => "correct the line, or allow broken lines to be left out".to_owned(),
+            Broken::Refuse => "correct the line, or take it out".to_owned(),
         };
         Err(InteropError::Line { file: self.file.to_owned(), line, expected, text: shown(text), remedy })
     }
