@@ -1,7 +1,7 @@
 //! `flashlab fit`: the free parameters of a drive's model, from published or measured results.
 
 use super::fidelity::place;
-use super::{run_numbers, store_to_read};
+use super::{run_numbers, store_to_read, threads};
 use crate::args::Fit as Args;
 use crate::catalog::{self, Catalog};
 use crate::exit::{CliError, Exit};
@@ -35,11 +35,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let begins = if args.from.is_empty() { published(drive)? } else { measured(args, drive)? };
     let (plan, hosts, stop) = (catalog::fit_plan()?, catalog::hosts()?, stop::listen()?);
-    let threads = match args.threads {
-        Some(0) => return Err(CliError::usage("--threads is 0", "use at least 1").into()),
-        Some(n) => n as usize,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let threads = threads(args.threads)?;
     let question = FitQuestion {
         text: &begins.text,
         file: &drive.file,

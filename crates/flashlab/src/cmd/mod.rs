@@ -68,6 +68,15 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<Exit> {
 /// The stores that commands look for when none is named, in this order.
 const STORES: [&str; 2] = ["flashlab.db", "review/flashlab.db"];
 
+/// As many threads as were asked for, or one for each core.
+fn threads(asked: Option<u32>) -> Result<usize, CliError> {
+    match asked {
+        Some(0) => Err(CliError::usage("--threads is 0", "use at least 1")),
+        Some(n) => Ok(n as usize),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
 /// The store to read: the one named, or the first that exists here.
 fn store_to_read(named: Option<&PathBuf>) -> anyhow::Result<Store> {
     let path = match named {

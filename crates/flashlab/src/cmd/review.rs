@@ -1,8 +1,9 @@
 //! `flashlab review`: modelled drives through the suites, on all cores, with report, CSV and store.
 
+use super::threads;
 use crate::args::Review;
 use crate::catalog::{self, Catalog, CatalogDrive};
-use crate::exit::{CliError, Exit};
+use crate::exit::Exit;
 use crate::output::{self, ReportFolder};
 use crate::progress::{Bar, Bars};
 use crate::session::{exit_of, show};
@@ -33,11 +34,7 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     inputs.extend(args.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
     inputs.extend(args.suite.iter().map(|suite| ("a suite", std::path::Path::new(suite))));
     output::keep_apart(&outputs, &inputs)?;
-    let threads = match args.threads {
-        Some(0) => return Err(CliError::usage("--threads is 0", "use at least 1").into()),
-        Some(n) => n as usize,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let threads = threads(args.threads)?;
     let folder = ReportFolder::prepare(&args.out, args.replace)?;
     let mut store = Store::create_or_open(&folder.join("flashlab.db"))?;
     store.without_sync()?;

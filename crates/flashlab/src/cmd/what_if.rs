@@ -1,5 +1,6 @@
 //! `flashlab what-if`: what modelled drives would do under a load.
 
+use super::threads;
 use crate::args::{LoadArgs, WhatIf};
 use crate::catalog::{self, Catalog};
 use crate::exit::{CliError, Exit};
@@ -38,11 +39,7 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
         );
         output::keep_apart(&[("--json", path)], &inputs)?;
     }
-    let threads = match args.threads {
-        Some(0) => return Err(CliError::usage("--threads is 0", "use at least 1").into()),
-        Some(n) => n as usize,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let threads = threads(args.threads)?;
     let (load, hosts, stop) = (load(&args.load)?, catalog::hosts()?, stop::listen()?);
     let question = Question { drives, hosts: &hosts, load: &load, daily: args.daily, seed: args.seed, threads };
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
