@@ -130,7 +130,8 @@ pub struct Residual {
     pub modelled: f64,
     /// (modelled − figure) / figure.
     pub error: f64,
-    /// Whether the figure is at a ceiling of the drive; such ones count as one together.
+    /// Whether the figure is at the top of what the block's figures reach in its direction; those of one
+    /// workload count as one together.
     pub at_ceiling: bool,
 }
 
@@ -224,7 +225,8 @@ fn one<'a>(
     Ok((block, (0..free.len()).map(change).collect()))
 }
 
-/// All figures of one workload that are at a ceiling count as one: they show one constant again and again.
+/// All figures of one workload at the top of what the block's figures reach count as one: they show one
+/// constant again and again.
 fn weights(rows: &[FidelityRow]) -> Vec<f64> {
     let place = |r: &FidelityRow| (r.published.suite.clone(), r.published.workload.clone());
     let same = |row: &&FidelityRow, of: &FidelityRow| row.at_ceiling && place(row) == place(of);
