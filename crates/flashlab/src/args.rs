@@ -111,9 +111,10 @@ pub(crate) struct Review {
 pub(crate) struct What {
     /// Suite by name (see `flashlab suites`), or a TOML file
     pub(crate) suite: String,
-    /// A file or loop device (a path with a slash, or one that exists), or a modelled drive by name
-    #[arg(long, value_name = "PATH|DRIVE")]
-    pub(crate) on: String,
+    /// Files and loop devices (a path with a slash, or one that exists), loaded all at once, or one modelled
+    /// drive by name; several with commas, or the option again
+    #[arg(long, required = true, value_delimiter = ',', value_name = "PATH|DRIVE")]
+    pub(crate) on: Vec<String>,
     /// Use this much of the target; creates a file that does not exist
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,

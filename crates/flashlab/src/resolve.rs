@@ -21,6 +21,16 @@ pub(crate) enum Named {
     Real(Box<Inspection>),
 }
 
+impl Named {
+    /// What was seen at the path of a real one.
+    pub(crate) fn inspection(&self) -> Option<&Inspection> {
+        match self {
+            Named::Modelled(_) => None,
+            Named::Real(inspection) => Some(inspection),
+        }
+    }
+}
+
 /// Finds out what `on` names. A drive's name wins over a file of that name; a path has a slash
 /// in it, exists, or is to be created with `--size`.
 pub(crate) fn named(on: &str, size: Option<Bytes>, profiles: &[PathBuf], suite: &Suite) -> anyhow::Result<Named> {

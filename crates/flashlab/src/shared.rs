@@ -1,5 +1,6 @@
 //! One store for several runs at once.
 
+use flashlab_samples::Interval;
 use flashlab_store::Store;
 use flashlab_target::{Journal, JournalError, RunEnd, RunHeader, RunId, StepHeader, StepOutcome};
 use std::borrow::BorrowMut;
@@ -9,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 /// The journal of one of several threads that keep their runs in one store.
 pub(crate) struct SharedJournal<'a, S> {
     store: &'a Mutex<S>,
-    /// Dropped once the run has begun and so has its number.
-    begun: Option<Sender<()>>,
+    /// Who waits for the number of the run.
+    begun: Option<Sender<RunId>>,
 }
 
 impl<S: BorrowMut<Store>> SharedJournal<'_, S> {
@@ -20,8 +21,8 @@ impl<S: BorrowMut<Store>> SharedJournal<'_, S> {
         SharedJournal { store, begun: None }
     }
 
-    /// The same, and a receiver that ends once the run has its number, or never will.
-    pub(crate) fn telling(store: &'_ Mutex<S>) -> (SharedJournal<'_, S>, Receiver<()>) {
+    /// The same, and a receiver of the run's number; it ends without one if the run never began.
+    pub(crate) fn telling(store: &'_ Mutex<S>) -> (SharedJournal<'_, S>, Receiver<RunId>) {
         let (begun, told) = channel();
         (SharedJournal { store, begun: Some(begun) }, told)
     }
@@ -34,12 +35,17 @@ impl<S: BorrowMut<Store>> SharedJournal<'_, S> {
 
 impl<S: BorrowMut<Store>> Journal for SharedJournal<'_, S> {
     fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, JournalError> {
-        let run = self.with(|store| store.begin_run(header));
-        self.begun = None;
-        run
+        let begun = self.begun.take();
+        let run = self.with(|store| store.begin_run(header))?;
+        // Nobody has to listen.
+        let _ = begun.map(|begun| begun.send(run));
+        Ok(run)
     }
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError> {
         self.with(|store| store.begin_step(run, step))
+    }
+    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError> {
+        self.with(|store| store.keep_intervals(run, step, intervals))
     }
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
         self.with(|store| store.commit_step(run, step, outcome))

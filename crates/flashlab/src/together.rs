@@ -7,17 +7,18 @@ use crate::shared::SharedJournal;
 use crate::stop::Stop;
 use flashlab_analysis::{figures, remarks};
 use flashlab_io::{FileTarget, Member, Step, Sum, in_step};
-use flashlab_lab::{Finished, LabError, Plan, run_plan};
-use flashlab_samples::{
-    Condition, Coordinates, DriveState, Origin, PointResult, Provenance, TargetIdentity, TargetKind,
-};
+use flashlab_lab::{Finished, LabError, Plan, StepKind, coordinates, run_plan};
+use flashlab_samples::{DriveState, Interval, Origin, PointResult, Provenance, TargetIdentity, TargetKind};
 use flashlab_spec::Job;
 use flashlab_store::Store;
-use flashlab_target::{Journal, RunEnd, RunHeader, StepHeader, StepOutcome, Target};
+use flashlab_target::{Journal, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, StepPlace, Target};
 use flashlab_units::{Bytes, Nanos};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+/// Intervals of each target that are in memory at once while the sum is made.
+const INTERVALS_AT_ONCE: u64 = 64;
 /// More targets than this are counted in the name of their sum rather than named.
 const NAMES_MAX: usize = 3;
 
@@ -46,13 +47,13 @@ pub(crate) fn run(parts: Vec<Part>, session: &mut Session, stop: Stop) -> anyhow
                 let (journal, begun) = SharedJournal::telling(&store);
                 let thread = scope.spawn(move || one(member, plan, journal, stop, bars));
                 // One after another, so that runs are numbered in the order of their targets.
-                let _ = begun.recv();
-                thread
+                (begun.recv().ok(), thread)
             })
             .collect();
         let join = |t: std::thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
-        threads.into_iter().map(join).collect::<Vec<Result<Finished, LabError>>>()
+        threads.into_iter().map(|(run, thread)| (run, join(thread))).collect::<Vec<_>>()
     });
+    let (runs, ended): (Vec<Option<RunId>>, Vec<Result<Finished, LabError>>) = ended.into_iter().unzip();
     bars.clear();
     // A target that gave no result has closed its run as failed; the others have theirs.
     if !ended.iter().any(Result::is_ok) {
@@ -62,9 +63,9 @@ pub(crate) fn run(parts: Vec<Part>, session: &mut Session, stop: Stop) -> anyhow
     for error in ended.iter().filter_map(|ended| ended.as_ref().err()) {
         eprintln!("flashlab: {error}\n  the other targets went on");
     }
-    let all = All { identities: &identities, ended: &ended, plan: &plans[0], step: &step, provenance };
+    let all = All { identities: &identities, runs: &runs, ended: &ended, plan: &plans[0], step: &step };
     let store = store.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let sum = all.keep(store, Nanos::from_duration(begun.elapsed()))?;
+    let sum = all.keep(store, &provenance, Nanos::from_duration(begun.elapsed()))?;
     Ok(ended.into_iter().flatten().chain([sum]).collect())
 }
 
@@ -103,33 +104,88 @@ fn whole(each: &[TargetIdentity]) -> TargetIdentity {
 /// What the run of the sum is made from.
 struct All<'a> {
     identities: &'a [TargetIdentity],
+    runs: &'a [Option<RunId>],
     ended: &'a [Result<Finished, LabError>],
     plan: &'a Plan,
     step: &'a Step,
-    provenance: Provenance,
 }
 
 impl All<'_> {
-    /// Keeps the sums as a run of their own.
-    fn keep(&self, store: &mut Store, wall: Nanos) -> anyhow::Result<Finished> {
-        let steps = self.plan.steps.len() as u32;
-        let header = RunHeader { suite: self.plan.suite.clone(), provenance: self.provenance.clone(), steps };
-        let run = store.begin_run(&header)?;
-        for (index, planned) in self.plan.steps.iter().enumerate() {
-            let (Some(job), Some(sum)) = (planned.kind.job(), self.step.sum(index)) else { continue };
-            let header =
-                StepHeader { index: index as u32, round: 0, title: planned.title.clone(), job: Some(job.clone()) };
+    /// Keeps the sums as a run of their own: of each place of the plan where all that did not fail were at work.
+    fn keep(&self, store: &mut Store, provenance: &Provenance, wall: Nanos) -> anyhow::Result<Finished> {
+        let (suite, steps) = (self.plan.suite.clone(), self.plan.steps.len() as u32);
+        let run = store.begin_run(&RunHeader { suite, provenance: provenance.clone(), steps })?;
+        let states = self.states(store)?;
+        let mut checkpoints = 0;
+        for place in self.step.places() {
+            let planned = &self.plan.steps[place.step as usize];
+            let Some((workload, pass)) = name(&planned.kind, place, &mut checkpoints) else { continue };
+            let Some((job, mut sum)) = planned.kind.job().zip(self.step.sum(place)) else { continue };
+            if self.is_missed(&sum) {
+                continue;
+            }
+            let header = StepHeader {
+                index: place.step,
+                round: place.round,
+                title: planned.title.clone(),
+                job: Some(job.clone()),
+            };
             store.begin_step(run, &header)?;
-            let points = vec![self.point(job, &sum)];
-            store.commit_step(
-                run,
-                &header,
-                &StepOutcome { points, state_after: DriveState::UNKNOWN, remarks: vec![], wall },
-            )?;
+            self.add_up(store, run, &header, &mut sum)?;
+            let state = states.get(&place).copied().unwrap_or(DriveState::UNKNOWN);
+            let points = vec![self.point(Job { workload, ..job.clone() }, pass, state, sum)];
+            store.commit_step(run, &header, &StepOutcome { points, state_after: state, remarks: vec![], wall })?;
         }
         let end = self.end();
         store.end_run(run, &end)?;
-        Ok(Finished { run, end, steady_reached: true })
+        Ok(Finished { run, end, steady_reached: self.ended.iter().flatten().all(|finished| finished.steady_reached) })
+    }
+
+    /// Whether a target that did not fail was not at work any more: it was steady earlier.
+    fn is_missed(&self, sum: &Sum) -> bool {
+        let is_well = |ended: &Result<Finished, LabError>| {
+            matches!(ended, Ok(Finished { end: RunEnd::Done | RunEnd::Interrupted, .. }))
+        };
+        self.ended.iter().enumerate().any(|(i, ended)| is_well(ended) && !sum.targets.contains(&i))
+    }
+
+    /// Adds the series of all targets in a sum, a few intervals at a time, so that a run of days needs no
+    /// memory for them, and keeps theirs.
+    fn add_up(&self, store: &mut Store, run: RunId, header: &StepHeader, sum: &mut Sum) -> anyhow::Result<()> {
+        let place = StepPlace { step: header.index, round: header.round };
+        let mut first = 0;
+        while first < sum.intervals {
+            let limit = (sum.intervals - first).min(INTERVALS_AT_ONCE) as u32;
+            let mut all: Vec<Interval> = Vec::new();
+            for run in sum.targets.iter().filter_map(|target| self.runs[*target]) {
+                let of_one = store.intervals(run, place, 0, first, limit)?;
+                if all.is_empty() {
+                    all = of_one;
+                } else {
+                    all.iter_mut().zip(&of_one).for_each(|(all, one)| all.merge(one));
+                }
+            }
+            all.iter().for_each(|interval| sum.add(interval));
+            store.keep_intervals(run, header, &all)?;
+            first += u64::from(limit);
+        }
+        Ok(())
+    }
+
+    /// The state of the targets at each place, where it was the same for all of them.
+    fn states(&self, store: &Store) -> anyhow::Result<BTreeMap<StepPlace, DriveState>> {
+        let mut states: BTreeMap<StepPlace, DriveState> = BTreeMap::new();
+        for run in self.runs.iter().flatten() {
+            for step in store.run(run.0)?.steps {
+                let place = StepPlace { step: step.index, round: step.round };
+                let Some(state) = step.points.first().map(|point| point.state) else { continue };
+                let known = states.entry(place).or_insert(state);
+                if *known != state {
+                    *known = DriveState::UNKNOWN;
+                }
+            }
+        }
+        Ok(states)
     }
 
     fn end(&self) -> RunEnd {
@@ -147,7 +203,7 @@ impl All<'_> {
         }
     }
 
-    fn point(&self, job: &Job, sum: &Sum) -> PointResult {
+    fn point(&self, job: Job, pass: Option<u32>, state: DriveState, sum: Sum) -> PointResult {
         let names = |is_in: bool| {
             let each = self.identities.iter().enumerate().filter(|(i, _)| sum.targets.contains(i) == is_in);
             each.map(|(_, identity)| identity.id.as_str()).collect::<Vec<_>>().join(", ")
@@ -161,22 +217,29 @@ impl All<'_> {
         if sum.targets.len() < self.identities.len() {
             said.push(format!("not a clean result: left out, as it failed or was refused: {}", names(false)));
         }
-        said.extend(remarks(&sum.result, Condition::Unknown));
+        said.extend(remarks(&sum.result, state.condition));
         PointResult {
-            at: Coordinates {
-                drive_id: self.provenance.target.id.clone(),
-                suite: self.plan.suite.id.clone(),
-                workload: job.workload.clone(),
-                iodepth: Some(job.iodepth),
-                numjobs: Some(job.numjobs),
-                threads: None,
-                pass: None,
-            },
-            state: DriveState::UNKNOWN,
+            at: coordinates(&whole(self.identities).id, &self.plan.suite.id, &job, pass),
+            state,
             origin: Origin::Measured,
             metrics: figures(&sum.result),
-            job: Some(sum.result.clone()),
+            job: Some(sum.result),
             remarks: said,
         }
+    }
+}
+
+/// Under which name and number the sum at a place stands; `None` for what has no results.
+fn name(kind: &StepKind, place: StepPlace, checkpoints: &mut u32) -> Option<(String, Option<u32>)> {
+    match kind {
+        StepKind::Purge => None,
+        StepKind::Point { job } => Some((job.workload.clone(), None)),
+        StepKind::Fill { job, pass } => Some((job.workload.clone(), *pass)),
+        StepKind::Checkpoint { job, .. } => {
+            *checkpoints += 1;
+            Some((format!("{}-single", job.workload), Some(*checkpoints)))
+        }
+        // What is written before the first round is no round.
+        StepKind::Steady { job, .. } => (place.round > 0).then(|| (job.workload.clone(), Some(place.round))),
     }
 }

@@ -46,9 +46,6 @@ struct Edges {
     end: Option<CpuTime>,
 }
 
-/// Takes each interval of the series as soon as it is whole.
-pub(crate) type Sink<'a> = &'a mut (dyn FnMut(Interval) + Send);
-
 /// A job with its threads set up.
 pub(crate) struct Run<'a> {
     job: &'a Job,
@@ -60,6 +57,8 @@ pub(crate) struct Run<'a> {
     stop: Arc<AtomicBool>,
     granted: Granted,
     series: SeriesBuilder,
+    /// Intervals that the observer did not take.
+    returned: Vec<Interval>,
     /// Errors that no thread could count itself.
     errors: Vec<ErrorRecord>,
     panic: Option<String>,
@@ -88,6 +87,7 @@ impl<'a> Run<'a> {
             stop: Arc::new(AtomicBool::new(false)),
             granted: Granted::default(),
             series: SeriesBuilder::new(setup.tuning.interval),
+            returned: Vec::new(),
             setup,
             errors: Vec::new(),
             panic: None,
@@ -175,12 +175,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// [`TargetError::Io`] if a thread panicked, which is a fault of this program.
-    pub(crate) fn finish(
-        mut self,
-        start: Instant,
-        observer: &mut dyn Observer,
-        mut sink: Option<Sink<'_>>,
-    ) -> Result<JobResult, TargetError> {
+    pub(crate) fn finish(mut self, start: Instant, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
         let clock = Clock::from(start);
         for thread in &mut self.threads {
             // A thread that is gone has sent its reason, which is read below.
@@ -204,24 +199,25 @@ impl<'a> Run<'a> {
                 // All senders are gone, so no thread is running whatever it last said.
                 Err(RecvTimeoutError::Disconnected) => self.lose_running("a thread ended without a word"),
             }
-            self.take_intervals(sink.as_mut());
+            self.take_intervals(observer);
         }
         self.cpu.end = self.cpu.end.or_else(process_cpu);
         self.intervals.try_iter().for_each(|part| self.series.add(&part));
         match self.panic.take() {
             Some(text) => Err(self.fault(&text)),
             None => {
+                let mut returned = std::mem::take(&mut self.returned);
                 let mut result = self.merge();
-                if let Some(sink) = sink {
-                    result.series.intervals.drain(..).for_each(sink);
-                }
+                let rest = std::mem::take(&mut result.series.intervals);
+                returned.extend(rest.into_iter().filter_map(|interval| observer.interval(interval)));
+                result.series.intervals = returned;
                 Ok(result)
             }
         }
     }
 
-    /// Adds the intervals that came in; with a sink, hands on those that all threads are done with.
-    fn take_intervals(&mut self, sink: Option<&mut Sink<'_>>) {
+    /// Adds the intervals that came in, and hands on those that all threads are done with.
+    fn take_intervals(&mut self, observer: &mut dyn Observer) {
         // Before the channel is emptied: what a thread is done with it has sent.
         let done = |thread: &Thread| match thread.outcome {
             Outcome::Running => thread.meter.intervals.load(Ordering::Acquire),
@@ -229,11 +225,12 @@ impl<'a> Run<'a> {
         };
         // A thread that ended has told so through the other channel, after its last interval.
         let whole = self.threads.iter().map(done).min().filter(|n| *n < u64::MAX);
+        // The last one may be cut by the end of the window, and is handed on when that is known.
+        let within = self.job.runtime.map_or(u64::MAX, |runtime| runtime.0 / self.setup.tuning.interval.0);
+        let whole = whole.map(|whole| whole.min(within));
         self.intervals.try_iter().for_each(|part| self.series.add(&part));
-        if let (Some(sink), Some(whole)) = (sink, whole) {
-            while let Some(interval) = self.series.take(whole) {
-                sink(interval);
-            }
+        while let Some(interval) = whole.and_then(|whole| self.series.take(whole)) {
+            self.returned.extend(observer.interval(interval));
         }
     }
 
@@ -407,7 +404,7 @@ mod tests {
             stuck_after_ns: 1_000_000_000,
         };
         let run = Run::new(&job, Path::new("/x"), setup, false).expect("set up");
-        let error = run.finish(Instant::now(), &mut Unobserved, None).expect_err("a panic").to_string();
+        let error = run.finish(Instant::now(), &mut Unobserved).expect_err("a panic").to_string();
         assert!(error.contains("not validated") && error.contains("fault of flashlab"), "{error}");
     }
 }

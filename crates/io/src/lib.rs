@@ -21,7 +21,7 @@
 //!   threads for this process are in it, and so is anything else the process does meanwhile.
 //! * Nothing is flushed unless the job says so ("no-fsync" in what was granted). An fsync or fdatasync
 //!   takes a slot like any I/O, follows so many completed writes, and is counted as a class of its own.
-//! * Trims are discards of a block device, or holes punched into a file. They are in no series.
+//! * Trims are discards of a block device, or holes punched into a file.
 //! * Verification seals each logical block of a write and keeps a [ledger](FileTarget::with_ledger) of
 //!   what was acknowledged. It tells what the death of the process leaves behind, not a loss of power.
 
@@ -56,6 +56,6 @@ mod verify;
 mod worker;
 
 pub use probe::{DirectProbe, Probe, RingProbe, Unavailable, probe};
-pub use target::{ASSUMED_RATE, EngineChoice, FileTarget, IntervalSink, OpenOptions};
+pub use target::{ASSUMED_RATE, EngineChoice, FileTarget, OpenOptions};
 pub use together::{Member, Step, Sum, in_step};
 pub use tuning::Tuning;

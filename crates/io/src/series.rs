@@ -2,8 +2,8 @@
 //! by one as soon as no thread can add to them, so that a run of days needs no memory for them.
 
 use crate::tally::IntervalPart;
-use flashlab_samples::{Interval, IntervalDirection, Series, SparseHistogram};
-use flashlab_units::{Bytes, Nanos};
+use flashlab_samples::{Interval, IntervalDirection, Series};
+use flashlab_units::Nanos;
 use std::collections::VecDeque;
 
 /// Intervals as they come in, by index. All threads share the start of the measured window, so that
@@ -13,7 +13,7 @@ pub(crate) struct SeriesBuilder {
     length_ns: u64,
     /// Intervals that were handed out.
     gone: u64,
-    open: VecDeque<(IntervalDirection, IntervalDirection)>,
+    open: VecDeque<[IntervalDirection; 3]>,
 }
 
 impl SeriesBuilder {
@@ -30,9 +30,7 @@ impl SeriesBuilder {
         if self.open.len() <= index {
             self.open.resize_with(index + 1, Default::default);
         }
-        let (read, write) = &mut self.open[index];
-        merge(read, &part.read);
-        merge(write, &part.write);
+        merge(&mut self.open[index], &part.directions);
     }
 
     /// The first interval, if it lies before `before`, where no thread adds to it any more.
@@ -40,10 +38,10 @@ impl SeriesBuilder {
         if self.gone >= before {
             return None;
         }
-        let (read, write) = self.open.pop_front().unwrap_or_default();
+        let [read, write, trim] = self.open.pop_front().unwrap_or_default();
         let start = Nanos(self.gone * self.length_ns);
         self.gone += 1;
-        Some(Interval { start, length: Nanos(self.length_ns), read, write })
+        Some(Interval { start, length: Nanos(self.length_ns), read, write, trim })
     }
 
     /// What is left of a window of `elapsed`: no gaps, the last interval cut to the window.
@@ -52,9 +50,8 @@ impl SeriesBuilder {
         let count = all.saturating_sub(self.gone) as usize;
         if self.open.len() > count && count > 0 {
             // An I/O that completed exactly at the end, on the edge of an interval.
-            for (read, write) in self.open.split_off(count) {
-                merge(&mut self.open[count - 1].0, &read);
-                merge(&mut self.open[count - 1].1, &write);
+            for late in self.open.split_off(count) {
+                merge(&mut self.open[count - 1], &late);
             }
         }
         let mut intervals = Vec::with_capacity(count);
@@ -66,41 +63,15 @@ impl SeriesBuilder {
     }
 }
 
-fn merge(into: &mut IntervalDirection, from: &IntervalDirection) {
-    into.ios += from.ios;
-    into.bytes = Bytes(into.bytes.0 + from.bytes.0);
-    into.lat = merge_sparse(&into.lat, &from.lat);
-}
-
-/// The union of two sparse histograms: both are ascending, so one walk over each.
-fn merge_sparse(a: &SparseHistogram, b: &SparseHistogram) -> SparseHistogram {
-    if a.buckets.is_empty() {
-        return b.clone();
-    }
-    if b.buckets.is_empty() {
-        return a.clone();
-    }
-    let mut buckets = Vec::with_capacity(a.buckets.len() + b.buckets.len());
-    let (mut left, mut right) = (a.buckets.iter().peekable(), b.buckets.iter().peekable());
-    while let (Some((x, n)), Some((y, m))) = (left.peek(), right.peek()) {
-        let (value, count) = ((*x).min(*y), if x <= y { *n } else { 0 } + if y <= x { *m } else { 0 });
-        left.next_if(|(x, _)| *x == value);
-        right.next_if(|(y, _)| *y == value);
-        buckets.push((value, count));
-    }
-    buckets.extend(left.chain(right).copied());
-    SparseHistogram {
-        buckets,
-        sum_ns: a.sum_ns.saturating_add(b.sum_ns),
-        min_ns: a.min_ns.min(b.min_ns),
-        max_ns: a.max_ns.max(b.max_ns),
-    }
+fn merge(into: &mut [IntervalDirection; 3], from: &[IntervalDirection; 3]) {
+    into.iter_mut().zip(from).for_each(|(into, from)| into.merge(from));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use flashlab_samples::LatencyHistogram;
+    use flashlab_units::Bytes;
 
     fn of(values: &[u64]) -> LatencyHistogram {
         let mut h = LatencyHistogram::new();
@@ -113,14 +84,6 @@ mod tests {
         IntervalDirection { ios: values.len() as u64, bytes: Bytes(512 * values.len() as u64), lat }
     }
 
-    #[test]
-    fn sparse_merge_is_the_union() {
-        let (a, b) = ([5, 5, 900, 70_000, 8_000_000], [5, 901, 4_000, 70_000, 90_000_000_000]);
-        for (x, y) in [(&a[..], &b[..]), (&b, &a), (&a, &[]), (&[], &b), (&a, &a)] {
-            assert_eq!(merge_sparse(&of(x).to_sparse(), &of(y).to_sparse()), of(&[x, y].concat()).to_sparse());
-        }
-    }
-
     const S: u64 = 1_000_000_000;
 
     fn builder() -> SeriesBuilder {
@@ -128,7 +91,7 @@ mod tests {
     }
 
     fn part(index: u64, read: &[u64]) -> IntervalPart {
-        IntervalPart { index, read: direction(read), write: direction(&[]) }
+        IntervalPart { index, directions: [direction(read), direction(&[]), direction(&[])] }
     }
 
     #[test]
@@ -141,10 +104,10 @@ mod tests {
         let seen: Vec<_> = series.intervals.iter().map(|i| (i.start.0 / S, i.read.ios)).collect();
         assert_eq!(seen, [(0, 3), (1, 0), (2, 1), (3, 1)]);
         let mut series = builder();
-        series.add(&IntervalPart { index: 0, read: direction(&[1]), write: direction(&[2]) });
+        series.add(&IntervalPart { index: 0, directions: [direction(&[1]), direction(&[2]), direction(&[3, 4])] });
         let series = series.finish(Nanos(S + 5));
         assert_eq!(series.intervals.iter().map(|i| i.length.0).collect::<Vec<_>>(), [S, 5]);
-        assert_eq!(series.intervals[0].write.ios, 1);
+        assert_eq!((series.intervals[0].write.ios, series.intervals[0].trim.ios), (1, 2));
         assert_eq!(builder().finish(Nanos::ZERO).intervals, []);
     }
 

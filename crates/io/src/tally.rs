@@ -43,8 +43,8 @@ pub(crate) struct Kept {
 pub(crate) struct IntervalPart {
     /// Whole intervals since the start of the measured window.
     pub index: u64,
-    pub read: IntervalDirection,
-    pub write: IntervalDirection,
+    /// In the order of [`Direction::ALL`].
+    pub directions: [IntervalDirection; 3],
 }
 
 /// Errors of one kind.
@@ -293,11 +293,11 @@ impl Tally {
     /// The current interval is over at `now`; intervals without a completion are left out.
     #[cold]
     fn roll(&mut self, now: u64) {
-        let [read, write, _] = self.directions.each_mut().map(DirectionTally::roll);
+        let directions = self.directions.each_mut().map(DirectionTally::roll);
         self.flushes.interval.drain_into(&mut self.flushes.total);
-        if read.ios + write.ios > 0 {
+        if directions.iter().any(|d| d.ios > 0) {
             // The receiver is gone only when the job was given up; then nobody wants the interval.
-            let _ = self.intervals.send(IntervalPart { index: self.interval_index, read, write });
+            let _ = self.intervals.send(IntervalPart { index: self.interval_index, directions });
         }
         self.interval_index = now.saturating_sub(self.window.start_ns) / self.window.interval_ns;
         self.interval_end_ns = self.window.start_ns + (self.interval_index + 1) * self.window.interval_ns;
@@ -342,8 +342,8 @@ mod tests {
         assert_eq!((read.bytes, write.bytes, counts.elapsed_ns), (512, 512, 2 * S));
         assert_eq!((read.lat.count(), write.lat.count(), trim.lat.count()), (1, 1, 0));
         assert_eq!(counts.in_flight_ns, u128::from(4 * 2 * S));
-        let intervals: Vec<_> = rx.try_iter().map(|i| (i.index, i.read.ios, i.write.ios)).collect();
-        assert_eq!(intervals, [(0, 1, 0), (1, 0, 1)]);
+        let intervals: Vec<_> = rx.try_iter().map(|i| (i.index, i.directions.map(|d| d.ios))).collect();
+        assert_eq!(intervals, [(0, [1, 0, 0]), (1, [0, 1, 0])]);
     }
 
     #[test]

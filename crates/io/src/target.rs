@@ -8,7 +8,7 @@ use crate::tuning::Tuning;
 use crate::verify;
 use crate::worker::Setup;
 use flashlab_guard::{Inspection, Subject, WritePermit};
-use flashlab_samples::{HealthLog, Interval, JobResult, Origin, TargetIdentity, TargetKind};
+use flashlab_samples::{HealthLog, JobResult, Origin, TargetIdentity, TargetKind};
 use flashlab_spec::{Job, Rw, Verify};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
@@ -67,9 +67,6 @@ impl Default for OpenOptions {
     }
 }
 
-/// Takes each interval of a job's series as soon as no thread can add to it.
-pub type IntervalSink = Box<dyn FnMut(Interval) + Send>;
-
 /// An opened regular file or loop device.
 pub struct FileTarget {
     file: Arc<File>,
@@ -80,7 +77,6 @@ pub struct FileTarget {
     stuck_after: Nanos,
     tuning: Tuning,
     ledger: Option<PathBuf>,
-    sink: Option<IntervalSink>,
     /// What each result says was asked for and not granted, before any job.
     refusals: Vec<String>,
     /// Last measured rates of reads and writes.
@@ -125,7 +121,6 @@ impl FileTarget {
             stuck_after: STUCK_AFTER,
             tuning: Tuning::default(),
             ledger: None,
-            sink: None,
             refusals: Vec::new(),
             measured: [None; 2],
         })
@@ -151,19 +146,17 @@ impl FileTarget {
         FileTarget { ledger: Some(path), ..self }
     }
 
-    /// The same target whose series are handed out while a job runs; results then have none, so that
-    /// a run of days needs no memory for them.
-    #[must_use]
-    pub fn with_sink(self, sink: IntervalSink) -> Self {
-        FileTarget { sink: Some(sink), ..self }
-    }
-
     /// The same target, whose results say that this was asked for and not granted, such as an engine
     /// that another one stands in for.
     #[must_use]
     pub fn with_refusal(mut self, text: String) -> Self {
         self.refusals.push(text);
         self
+    }
+
+    /// Length of an interval of the series.
+    pub(crate) fn interval(&self) -> Nanos {
+        self.tuning.interval
     }
 
     fn facts(&self) -> Facts<'_> {
@@ -230,15 +223,9 @@ impl FileTarget {
         observer: &mut dyn Observer,
         start: impl FnOnce() -> Instant,
     ) -> Result<JobResult, TargetError> {
-        let mut sink = self.sink.take();
         let prepared = self.prepare(job);
         let start = start();
-        let outcome = prepared.and_then(|run| {
-            let sink = sink.as_deref_mut().map(|sink| sink as &mut (dyn FnMut(Interval) + Send));
-            run.finish(start, observer, sink)
-        });
-        self.sink = sink;
-        let mut result = outcome?;
+        let mut result = prepared?.finish(start, observer)?;
         if self.options.direct && self.is_loop_over_page_cache() {
             result.granted.direct = Some(false);
             let reason = "the loop device reads and writes its file through the page cache; attach it with losetup --direct-io=on";

@@ -1,6 +1,6 @@
-//! Several targets at once, as in a box of drives: each runs its own jobs on a thread of its own, the
-//! n-th jobs of all start together, and their sum is taken over the time in which all of them were at
-//! work.
+//! Several targets at once, as in a box of drives: each runs its own jobs on a thread of its own, those
+//! at the same place of their plans start together, and their sum is taken over the time in which all of
+//! them were at work.
 
 use crate::machine::process_cpu;
 use crate::target::FileTarget;
@@ -9,18 +9,23 @@ use flashlab_samples::{
     Origin, Series, TargetIdentity,
 };
 use flashlab_spec::Job;
-use flashlab_target::{Observer, Purge, Target, TargetError};
+use flashlab_target::{Observer, Purge, StepPlace, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Makes targets run in step: the n-th job of each begins when all of them have come to it. A target
-/// that is dropped, because its run is over or has failed, is waited for no longer; the others go on.
+/// Makes targets run in step: a job begins when all targets have come to it, or to a later one. Where some
+/// are at a later place of their plan, such as those that were steady after fewer rounds, they wait for the
+/// others. A target that is dropped, because its run is over or has failed, is waited for no longer.
 pub fn in_step(targets: Vec<FileTarget>) -> (Vec<Member>, Step) {
     let state = State { members: targets.len(), ..State::default() };
     let step = Step(Arc::new((Mutex::new(state), Condvar::new())));
     let members = targets.into_iter().enumerate();
-    let members = members.map(|(place, target)| Member { target, place, step: Step(Arc::clone(&step.0)) });
+    let members = members.map(|(number, target)| {
+        let step = Step(Arc::clone(&step.0));
+        Member { target, number, at: StepPlace::default(), step }
+    });
     (members.collect(), step)
 }
 
@@ -30,69 +35,98 @@ pub struct Step(Arc<(Mutex<State>, Condvar)>);
 #[derive(Default)]
 struct State {
     members: usize,
-    waiting: usize,
+    /// Where members wait.
+    waiting: Vec<StepPlace>,
     /// Jobs that were begun.
-    rounds: Vec<Round>,
+    rounds: BTreeMap<StepPlace, Round>,
 }
 
-/// One job of each.
+/// The jobs of all members at one place.
 struct Round {
     start: Instant,
     cpu: Option<CpuTime>,
     /// CPU time at the last end so far.
     cpu_end: Option<CpuTime>,
-    results: Vec<(usize, JobResult)>,
+    parts: Vec<Part>,
 }
 
-/// The sum over all targets whose job came to its end, of the time in which all of them were at work.
-/// What a failing target did is left out, and its own result says so.
+/// What one job adds to a sum, but for its series.
+struct Part {
+    number: usize,
+    elapsed: Nanos,
+    ramp: Nanos,
+    /// Length of the intervals of its series.
+    interval: Nanos,
+    ended: Ended,
+    granted: Granted,
+}
+
+/// The sum over all targets whose job at a place came to its end, of the time in which all of them were
+/// at work. What a failing target did is left out, and its own result says so.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sum {
-    /// Targets in it, by their place.
+    /// Targets in it, by their number.
     pub targets: Vec<usize>,
-    /// Their reads and writes as one result over whole intervals of the series; trims are in no series
-    /// and so not in it. CPU time is that of the process from the common start to the last end.
+    /// Whole intervals of their series that lie within the window.
+    pub intervals: u64,
+    /// Their I/Os as one result, as far as they were [added](Sum::add). CPU time is that of the process
+    /// from the common start to the last end.
     pub result: JobResult,
 }
 
+impl Sum {
+    /// Adds an interval of the window, already merged over all targets. The series itself is not kept.
+    pub fn add(&mut self, interval: &Interval) {
+        let JobResult { read, write, trim, .. } = &mut self.result;
+        [read, write, trim].into_iter().zip(interval.directions()).for_each(|(into, from)| add(into, from));
+    }
+}
+
 impl Step {
-    /// The sum of the n-th jobs; `None` if no target came to their end with a series of whole
-    /// intervals, or if their ramps differ.
-    pub fn sum(&self, n: usize) -> Option<Sum> {
-        let state = self.state();
-        sum(state.rounds.get(n)?)
+    /// Where jobs were begun, in order.
+    pub fn places(&self) -> Vec<StepPlace> {
+        self.state().rounds.keys().copied().collect()
+    }
+
+    /// The sum at a place, to which the intervals are still to be added; `None` if no target came to its end
+    /// there after a whole interval, or if their ramps or the lengths of their intervals differ.
+    pub fn sum(&self, place: StepPlace) -> Option<Sum> {
+        sum(self.state().rounds.get(&place)?)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until all have come; the round and the start that all of them have.
-    fn meet(&self) -> (usize, Instant) {
+    /// Waits until all have come here or further; the start that all of them have.
+    fn meet(&self, place: StepPlace) -> Instant {
         let mut state = self.state();
-        let round = state.rounds.len();
-        state.waiting += 1;
+        state.waiting.push(place);
         self.begin_if_all_are_there(&mut state);
-        while state.rounds.len() == round {
+        loop {
+            if let Some(round) = state.rounds.get(&place) {
+                return round.start;
+            }
             state = self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        (round, state.rounds[round].start)
     }
 
     fn begin_if_all_are_there(&self, state: &mut State) {
-        if state.waiting > 0 && state.waiting == state.members {
-            state.waiting = 0;
-            let (start, cpu) = (Instant::now(), process_cpu());
-            state.rounds.push(Round { start, cpu, cpu_end: None, results: Vec::new() });
-            self.0.1.notify_all();
-        }
+        let Some(place) = state.waiting.iter().min().copied().filter(|_| state.waiting.len() == state.members) else {
+            return;
+        };
+        state.waiting.retain(|other| *other != place);
+        let (start, cpu) = (Instant::now(), process_cpu());
+        state.rounds.insert(place, Round { start, cpu, cpu_end: None, parts: Vec::new() });
+        self.0.1.notify_all();
     }
 }
 
 /// One of several targets that run in step.
 pub struct Member {
     target: FileTarget,
-    place: usize,
+    number: usize,
+    at: StepPlace,
     step: Step,
 }
 
@@ -109,21 +143,27 @@ impl Target for Member {
         self.target.purge()
     }
 
+    fn begins(&mut self, place: StepPlace) {
+        self.at = place;
+    }
+
     /// As of the target alone, but that its CPU time is not known: the process does the others' work too.
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
-        let (step, mut round) = (&self.step, 0);
         // Refused or not, a target must come to the meeting, or the others would wait for ever.
-        let common = || {
-            let (number, start) = step.meet();
-            round = number;
-            start
-        };
-        let result = self.target.run_from(job, observer, common)?;
+        let result = self.target.run_from(job, observer, || self.step.meet(self.at))?;
         let result = JobResult { cpu: None, ..result };
         let mut state = self.step.state();
-        let round = &mut state.rounds[round];
-        round.cpu_end = process_cpu();
-        round.results.push((self.place, result.clone()));
+        if let Some(round) = state.rounds.get_mut(&self.at) {
+            round.cpu_end = process_cpu();
+            round.parts.push(Part {
+                number: self.number,
+                elapsed: result.elapsed,
+                ramp: result.ramp,
+                interval: self.target.interval(),
+                ended: result.ended,
+                granted: result.granted.clone(),
+            });
+        }
         Ok(result)
     }
 
@@ -149,32 +189,25 @@ impl Drop for Member {
 }
 
 fn sum(round: &Round) -> Option<Sum> {
-    let at_work =
-        |(_, result): &&(usize, JobResult)| result.ended != Ended::Failed && !result.series.intervals.is_empty();
-    let mut whole: Vec<&(usize, JobResult)> = round.results.iter().filter(at_work).collect();
-    whole.sort_by_key(|(place, _)| *place);
-    // Windows that begin at different times have no common intervals.
-    let ramps = || whole.iter().map(|(_, r)| r.ramp);
-    if ramps().min() != ramps().max() {
+    let mut whole: Vec<&Part> = round.parts.iter().filter(|part| part.ended != Ended::Failed).collect();
+    whole.sort_by_key(|part| part.number);
+    // Windows that begin at different times, or are cut in another way, have no common intervals.
+    let first = whole.first()?;
+    if whole.iter().any(|part| (part.ramp, part.interval) != (first.ramp, first.interval)) {
         return None;
     }
-    let shortest = whole.iter().map(|(_, r)| r.elapsed).min()?;
-    let coarsest = whole.iter().filter_map(|(_, r)| r.series.intervals.first()).map(|i| i.length.0).max()?;
-    let window = Nanos(shortest.0 / coarsest * coarsest);
-    if window == Nanos::ZERO {
-        return None;
-    }
-    let series = merged(whole.iter().flat_map(|(_, r)| &r.series.intervals).filter(|i| i.start + i.length <= window));
-    let mut result = JobResult {
-        elapsed: window,
-        ramp: ramps().next()?,
-        read: direction(series.intervals.iter().map(|i| &i.read)),
-        write: direction(series.intervals.iter().map(|i| &i.write)),
+    let intervals = whole.iter().map(|part| part.elapsed.0 / part.interval.0).min().filter(|n| *n > 0)?;
+    let is_a_part = whole.iter().any(|part| part.ended == Ended::Interrupted);
+    let result = JobResult {
+        elapsed: Nanos(intervals * first.interval.0),
+        ramp: first.ramp,
+        read: DirectionResult::default(),
+        write: DirectionResult::default(),
         trim: DirectionResult::default(),
         in_flight_mean: None,
-        series,
+        series: Series::default(),
         shares: Vec::new(),
-        granted: granted(whole.iter().map(|(_, r)| &r.granted)),
+        granted: granted(whole.iter().map(|part| &part.granted)),
         classes: Vec::new(),
         errors: Vec::new(),
         cpu: round.cpu.zip(round.cpu_end).map(|(begin, end)| CpuTime {
@@ -182,47 +215,17 @@ fn sum(round: &Round) -> Option<Sum> {
             system: end.system.saturating_sub(begin.system),
         }),
         health: None,
-        ended: Ended::Completed,
+        ended: if is_a_part { Ended::Interrupted } else { Ended::Completed },
         scale: 1,
         interval_share: None,
     };
-    if whole.iter().any(|(_, r)| r.ended == Ended::Interrupted) {
-        result.ended = Ended::Interrupted;
-    }
-    Some(Sum { targets: whole.iter().map(|(place, _)| *place).collect(), result })
+    Some(Sum { targets: whole.iter().map(|part| part.number).collect(), intervals, result })
 }
 
-/// Intervals of the same start as one.
-fn merged<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Series {
-    let mut all: Vec<Interval> = Vec::new();
-    for interval in intervals {
-        match all.binary_search_by_key(&interval.start, |known| known.start) {
-            Ok(at) => {
-                add(&mut all[at].read, &interval.read);
-                add(&mut all[at].write, &interval.write);
-            }
-            Err(at) => all.insert(at, interval.clone()),
-        }
-    }
-    Series { intervals: all }
-}
-
-fn add(into: &mut IntervalDirection, from: &IntervalDirection) {
+fn add(into: &mut DirectionResult, from: &IntervalDirection) {
     into.ios += from.ios;
     into.bytes = Bytes(into.bytes.0 + from.bytes.0);
-    let mut lat = LatencyHistogram::from_sparse(&into.lat);
-    lat.merge(&LatencyHistogram::from_sparse(&from.lat));
-    into.lat = lat.to_sparse();
-}
-
-fn direction<'a>(intervals: impl Iterator<Item = &'a IntervalDirection>) -> DirectionResult {
-    let mut all = DirectionResult::default();
-    for interval in intervals {
-        all.ios += interval.ios;
-        all.bytes = Bytes(all.bytes.0 + interval.bytes.0);
-        all.lat.merge(&LatencyHistogram::from_sparse(&interval.lat));
-    }
-    all
+    into.lat.merge(&LatencyHistogram::from_sparse(&from.lat));
 }
 
 /// In force is what was so for all of them.

@@ -3,8 +3,9 @@
 
 mod common;
 
-use common::{new_target, once, scratch};
+use common::{Taker, new_target, once, scratch};
 use flashlab_io::Tuning;
+use flashlab_samples::Interval;
 use flashlab_spec::{Arrival, Data, Durability, Job, Rate, Rw, Verify};
 use flashlab_target::{Target, Unobserved};
 use flashlab_units::{Bytes, Nanos};
@@ -86,12 +87,12 @@ fn jobs_are_small_and_allocate_nothing_per_io() {
     let tuning = Tuning { interval: Nanos::millis(10), ..Tuning::default() };
     let intervals = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&intervals);
-    let sink = move |interval: flashlab_samples::Interval| {
+    let mut taker = Taker(|interval: Interval| {
         counted.fetch_add(u64::from(interval.read.ios > 0), Ordering::Relaxed);
-    };
-    let mut target = target.with_tuning(tuning).with_sink(Box::new(sink));
+    });
+    let mut target = target.with_tuning(tuning);
     let long = Job { amount: None, runtime: Some(Nanos::secs(3)), ..job };
-    assert!(target.run(&long, &mut Unobserved).expect("result").is_clean());
+    assert!(target.run(&long, &mut taker).expect("result").is_clean());
     let each = (status("VmHWM") - before) / u64::from(jobs);
     println!("{} intervals handed out: {each} bytes more a job", intervals.load(Ordering::Relaxed));
     assert!(intervals.load(Ordering::Relaxed) > 100 && each < 1 << 20, "{each} bytes a job");

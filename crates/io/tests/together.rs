@@ -4,10 +4,10 @@
 mod common;
 
 use common::{After, new_target, once, scratch, timed};
-use flashlab_io::{FileTarget, Step, Tuning, in_step};
+use flashlab_io::{FileTarget, Step, Sum, Tuning, in_step};
 use flashlab_samples::{Ended, JobResult};
 use flashlab_spec::{Job, Rw};
-use flashlab_target::{Target, TargetError, Unobserved};
+use flashlab_target::{StepPlace, Target, TargetError, Unobserved};
 use flashlab_units::{Bytes, Nanos};
 use std::path::Path;
 
@@ -37,7 +37,8 @@ fn run(
             .map(|(place, (mut member, jobs))| {
                 scope.spawn(move || {
                     let mut results: Each = Vec::new();
-                    for job in jobs {
+                    for (step, job) in (0..).zip(jobs) {
+                        member.begins(StepPlace { step, round: 0 });
                         results.push(member.run(job, &mut observe(place)));
                         if !results.last().is_some_and(|r| r.as_ref().is_ok_and(JobResult::is_clean)) {
                             break;
@@ -52,6 +53,10 @@ fn run(
     (each, step)
 }
 
+fn sum_at(step: &Step, n: u32) -> Option<Sum> {
+    step.sum(StepPlace { step: n, round: 0 })
+}
+
 #[test]
 fn targets_run_at_once_and_add_up_over_the_time_all_were_at_work() {
     let folder = scratch();
@@ -62,18 +67,23 @@ fn targets_run_at_once_and_add_up_over_the_time_all_were_at_work() {
     let (each, step) = run(targets, &jobs, |_| After::stop(usize::MAX));
     let first: Vec<_> = each.iter().map(|r| r[0].as_ref().expect("a result")).collect();
     assert!(first.iter().all(|r| r.is_clean() && r.cpu.is_none()));
-    let sum = step.sum(0).expect("a sum");
+    let mut sum = sum_at(&step, 0).expect("a sum");
+    for at in 0..sum.intervals as usize {
+        let mut all = first[0].series.intervals[at].clone();
+        first[1..].iter().for_each(|r| all.merge(&r.series.intervals[at]));
+        sum.add(&all);
+    }
     assert_eq!((sum.targets.as_slice(), sum.result.elapsed), (&[0, 1, 2][..], Nanos::millis(600)));
     let first_six = |r: &&JobResult| r.series.intervals[..6].iter().map(|i| i.read.ios).sum::<u64>();
     let (read, write) = (&sum.result.read, &sum.result.write);
     assert_eq!(read.ios, first.iter().map(first_six).sum::<u64>());
     assert_eq!((read.lat.count(), read.bytes.0), (read.ios, read.ios * 4096));
     assert!(write.ios > 0 && read.ios < first.iter().map(|r| r.read.ios).sum());
-    assert_eq!(sum.result.series.intervals.iter().map(|i| i.read.ios).sum::<u64>(), read.ios);
+    assert_eq!(step.places().iter().map(|place| place.step).collect::<Vec<_>>(), [0, 1]);
     assert!(sum.result.cpu.is_some_and(|cpu| cpu.system > Nanos::ZERO));
     // The second jobs of those that have one.
-    assert_eq!(step.sum(1).expect("a sum").targets, [0, 2]);
-    assert_eq!(step.sum(2), None);
+    assert_eq!(sum_at(&step, 1).expect("a sum").targets, [0, 2]);
+    assert_eq!(sum_at(&step, 2), None);
 }
 
 #[test]
@@ -102,7 +112,7 @@ fn a_target_that_fails_or_refuses_marks_itself_and_the_others_go_on() {
     assert!(second.ios() > 0);
     assert!(matches!(third.as_slice(), [Err(TargetError::Spec(_))]), "{third:?}");
     for n in [0, 1] {
-        assert!(step.sum(n).is_some_and(|sum| sum.targets == [0] && sum.result.elapsed == Nanos::millis(900)));
+        assert!(sum_at(&step, n).is_some_and(|sum| sum.targets == [0] && sum.result.elapsed == Nanos::millis(900)));
     }
 }
 
@@ -114,5 +124,46 @@ fn a_stop_ends_all_and_their_sum_is_a_part() {
     let (each, step) = run(targets, &[vec![endless.clone()], vec![endless]], |_| After::stop(4));
     let ended: Vec<_> = each.iter().map(|r| r[0].as_ref().expect("a result").ended).collect();
     assert_eq!(ended, [Ended::Interrupted; 2]);
-    assert_eq!(step.sum(0).map(|sum| sum.result.ended), Some(Ended::Interrupted));
+    assert_eq!(sum_at(&step, 0).map(|sum| sum.result.ended), Some(Ended::Interrupted));
+}
+
+/// Targets that need fewer rounds wait for the others before the next step.
+#[test]
+fn who_is_further_waits_for_the_others() {
+    let folder = scratch();
+    let targets: Vec<FileTarget> = (0..3).map(|i| filled(&folder.path().join(format!("{i}.img")))).collect();
+    let job = timed(Rw::RandRead, Bytes::kib(4), SIZE, Nanos::millis(150));
+    let (members, step) = in_step(targets);
+    let ends: Vec<Vec<(StepPlace, std::time::Instant, std::time::Instant)>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = members
+            .into_iter()
+            .zip([1, 3, 2])
+            .map(|(mut member, rounds)| {
+                let job = &job;
+                scope.spawn(move || {
+                    let places = (1..=rounds).map(|round| StepPlace { step: 0, round });
+                    let places = places.chain([StepPlace { step: 1, round: 0 }]);
+                    let mut run = |place| {
+                        member.begins(place);
+                        let result = member.run(job, &mut Unobserved).expect("a result");
+                        let end = std::time::Instant::now();
+                        (place, end - std::time::Duration::from_nanos(result.elapsed.0), end)
+                    };
+                    places.map(&mut run).collect()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let took_part = |step_number, round| {
+        let place = StepPlace { step: step_number, round };
+        step.sum(place).map(|sum| sum.targets)
+    };
+    assert_eq!(took_part(0, 1), Some(vec![0, 1, 2]));
+    assert_eq!(took_part(0, 2), Some(vec![1, 2]));
+    assert_eq!(took_part(0, 3), Some(vec![1]));
+    assert_eq!(took_part(1, 0), Some(vec![0, 1, 2]));
+    // Nobody is in the next step before the last is done with the one before.
+    let last_round = ends[1][2].2;
+    assert!(ends.iter().all(|of| of.last().is_some_and(|(place, begin, _)| place.step == 1 && *begin >= last_round)));
 }

@@ -1,16 +1,15 @@
-//! The same job run in other ways: engines, ring modes, pinning, submission apart, intervals, a sink.
+//! The same job run in other ways: engines, ring modes, pinning, submission apart, intervals handed over.
 #![allow(clippy::print_stdout)]
 
 mod common;
 
-use common::{job, new_target, once, scratch, timed};
+use common::{Taker, job, new_target, once, scratch, timed};
 use flashlab_io::{EngineChoice, FileTarget, OpenOptions, Tuning};
 use flashlab_samples::JobResult;
 use flashlab_spec::{Data, Durability, Job, Rw, WriteHint};
 use flashlab_target::{Target, TargetError, Unobserved};
 use flashlab_units::{Bytes, Nanos};
 use std::path::Path;
-use std::sync::mpsc::channel;
 
 const SIZE: Bytes = Bytes::mib(4);
 
@@ -101,19 +100,17 @@ fn submission_is_timed_apart_only_if_asked_for() {
 }
 
 #[test]
-fn a_sink_gets_every_interval_once_in_order_and_the_result_none() {
+fn an_observer_gets_every_interval_once_in_order_and_the_result_none() {
     let folder = scratch();
-    let (sender, intervals) = channel();
     let tuning = Tuning { interval: Nanos::millis(100), ..Tuning::default() };
     let mut target = filled(&folder.path().join("t.img")).with_tuning(tuning);
     let timed = Job { numjobs: 3, ..timed(Rw::RandRw, Bytes::kib(4), SIZE, Nanos::millis(1_250)) };
     let kept = run(&mut target, &timed);
     assert_eq!(kept.series.intervals.len(), 13);
     assert_eq!(kept.series.intervals[12].length, Nanos::millis(50));
-    let mut target = target.with_sink(Box::new(move |interval| sender.send(interval).expect("open")));
-    let result = run(&mut target, &timed);
+    let mut intervals = Vec::new();
+    let result = target.run(&timed, &mut Taker(|interval| intervals.push(interval))).expect("result");
     assert_eq!(result.series.intervals, []);
-    let intervals: Vec<_> = intervals.try_iter().collect();
     let starts: Vec<_> = intervals.iter().map(|i| i.start.0).collect();
     assert_eq!(starts, (0..13).map(|i| i * 100_000_000).collect::<Vec<_>>());
     assert_eq!(intervals.iter().map(|i| i.read.ios + i.write.ios).sum::<u64>(), result.ios());

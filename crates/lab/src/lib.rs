@@ -11,4 +11,4 @@ mod steady;
 
 pub use error::LabError;
 pub use plan::{Estimate, Plan, PlanOptions, PlannedStep, StepKind, TargetFacts, plan};
-pub use run::{Finished, RunObserver, run_plan};
+pub use run::{Finished, RunObserver, coordinates, run_plan};

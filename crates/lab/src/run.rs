@@ -4,11 +4,13 @@ use crate::plan::{Plan, PlannedStep, StepKind};
 use crate::{LabError, steady};
 use flashlab_analysis::{SteadyVerdict, figures, judge_steady, remarks};
 use flashlab_samples::{
-    Condition, Coordinates, DriveState, Ended, JobResult, Metric, MetricName, Origin, PointResult, Provenance,
-    mean_interval_share,
+    Condition, Coordinates, DriveState, Ended, Interval, JobResult, Metric, MetricName, Origin, PointResult,
+    Provenance, mean_interval_share,
 };
 use flashlab_spec::{Generator, Job, SteadyRule};
-use flashlab_target::{Journal, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, Target};
+use flashlab_target::{
+    Journal, JournalError, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, StepPlace, Target,
+};
 use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::named_seed;
 use std::time::Instant;
@@ -18,6 +20,9 @@ use std::time::Instant;
 const POOL_SHARE_MIN: f64 = 1.0 / 6.0;
 /// Writes that go to free space are not amplified, but for padding.
 const AMPLIFICATION_MIN: f64 = 1.1;
+/// Intervals of a series that wait for the journal: each call of it syncs a disk, perhaps the one that is
+/// measured, and a minute of seconds is little to lose with a process that is killed.
+const INTERVALS_MAX: usize = 60;
 /// Fills after which a target counts as preconditioned.
 const FILLS_OF_A_PRECONDITION: u32 = 2;
 
@@ -170,7 +175,7 @@ impl Runner<'_> {
     fn fill(&mut self, index: u32, step: &PlannedStep, job: &Job, pass: Option<u32>) -> Result<StepEnd, LabError> {
         let header = self.begin(index, 0, &step.title, Some(job))?;
         let started = Instant::now();
-        let result = self.run_job(index, step, job)?;
+        let result = self.run_job(step, &header, job)?;
         if let Some(end) = self.not_clean(&header, job, &result, started)? {
             return Ok(end);
         }
@@ -196,7 +201,7 @@ impl Runner<'_> {
     ) -> Result<StepEnd, LabError> {
         let header = self.begin(index, 0, &step.title, Some(job))?;
         let started = Instant::now();
-        let result = self.run_job(index, step, job)?;
+        let result = self.run_job(step, &header, job)?;
         if let Some(end) = self.not_clean(&header, job, &result, started)? {
             return Ok(end);
         }
@@ -242,7 +247,7 @@ impl Runner<'_> {
     fn point(&mut self, index: u32, step: &PlannedStep, job: &Job) -> Result<StepEnd, LabError> {
         let header = self.begin(index, 0, &step.title, Some(job))?;
         let started = Instant::now();
-        let result = self.run_job(index, step, job)?;
+        let result = self.run_job(step, &header, job)?;
         // What a stopped point has measured is kept, and says that it is a part. One that went on in
         // spite of errors has its figures, and the run is no clean one.
         let is_partial = result.ended == Ended::Interrupted && result.ios() > 0;
@@ -296,7 +301,7 @@ impl Runner<'_> {
             let job = Job { seed: named_seed(job.seed, "round", u64::from(round)), ..job.clone() };
             let header = self.begin(index, round, &title, Some(&job))?;
             let started = Instant::now();
-            let result = self.run_job(index, step, &job)?;
+            let result = self.run_job(step, &header, &job)?;
             if let Some(end) = self.not_clean(&header, &job, &result, started)? {
                 return Ok(end);
             }
@@ -354,7 +359,7 @@ impl Runner<'_> {
         let title = format!("{}: writing the nominal spare of {} first", job.workload, amount.si());
         let header = self.begin(index, 0, &title, Some(&lead))?;
         let started = Instant::now();
-        let result = self.run_job(index, step, &lead)?;
+        let result = self.run_job(step, &header, &lead)?;
         if let Some(end) = self.not_clean(&header, &lead, &result, started)? {
             return Ok(Some(end));
         }
@@ -364,8 +369,26 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    fn run_job(&mut self, index: u32, step: &PlannedStep, job: &Job) -> Result<JobResult, LabError> {
-        self.target.run(job, &mut AsObserver(self.observer)).map_err(|source| failed(index, step, source))
+    /// Runs the job of a step that has begun. Its series goes to the journal while it runs; what is left of
+    /// it stands in the result.
+    fn run_job(&mut self, step: &PlannedStep, header: &StepHeader, job: &Job) -> Result<JobResult, LabError> {
+        self.target.begins(StepPlace { step: header.index, round: header.round });
+        let mut watch = JobWatch {
+            observer: self.observer,
+            journal: self.journal,
+            run: self.run,
+            header,
+            waiting: Vec::new(),
+            refused: None,
+        };
+        let result = self.target.run(job, &mut watch);
+        let JobWatch { waiting, refused, .. } = watch;
+        if let Some(refused) = refused {
+            return Err(refused.into());
+        }
+        let mut result = result.map_err(|source| failed(header.index, step, source))?;
+        result.series.intervals.splice(0..0, waiting);
+        Ok(result)
     }
 
     /// A stopped job is dropped. A job that ended by errors is kept with its remarks and without figures, and
@@ -393,25 +416,12 @@ impl Runner<'_> {
     }
 
     fn result_point(&self, job: &Job, pass: Option<u32>, condition: Condition, result: &JobResult) -> PointResult {
-        let (iodepth, numjobs, threads) = match job.generator {
-            Generator::Fio => (Some(job.iodepth), Some(job.numjobs), None),
-            Generator::Gdsio => (None, None, Some(job.numjobs)),
-            Generator::Checkpoint => (None, None, None),
-        };
         let mut said = remarks(result, condition);
         if job.generator == Generator::Gdsio && self.target.origin() == Origin::Measured {
             said.push("CPU-only transfer: storage to host memory, no GPU takes part".into());
         }
         PointResult {
-            at: Coordinates {
-                drive_id: self.drive_id.clone(),
-                suite: self.plan.suite.id.clone(),
-                workload: job.workload.clone(),
-                iodepth,
-                numjobs,
-                threads,
-                pass,
-            },
+            at: coordinates(&self.drive_id, &self.plan.suite.id, job, pass),
             state: DriveState { condition, ..self.state },
             origin: self.target.origin(),
             metrics: figures(result),
@@ -421,15 +431,47 @@ impl Runner<'_> {
     }
 }
 
-/// The observer of a run as the observer of one of its jobs.
-struct AsObserver<'a>(&'a mut dyn RunObserver);
+/// Where the result of a job stands; a generator other than fio's has no iodepth or numjobs of its own.
+pub fn coordinates(drive_id: &str, suite: &str, job: &Job, pass: Option<u32>) -> Coordinates {
+    let (iodepth, numjobs, threads) = match job.generator {
+        Generator::Fio => (Some(job.iodepth), Some(job.numjobs), None),
+        Generator::Gdsio => (None, None, Some(job.numjobs)),
+        Generator::Checkpoint => (None, None, None),
+    };
+    let (drive_id, suite, workload) = (drive_id.to_owned(), suite.to_owned(), job.workload.clone());
+    Coordinates { drive_id, suite, workload, iodepth, numjobs, threads, pass }
+}
 
-impl Observer for AsObserver<'_> {
+/// The observer of a run as the observer of one of its jobs; hands the series on to the journal.
+struct JobWatch<'a> {
+    observer: &'a mut dyn RunObserver,
+    journal: &'a mut dyn Journal,
+    run: RunId,
+    header: &'a StepHeader,
+    /// Intervals that the journal does not have yet.
+    waiting: Vec<Interval>,
+    /// Why the journal can't keep them; then the job is stopped.
+    refused: Option<JournalError>,
+}
+
+impl Observer for JobWatch<'_> {
     fn progress(&mut self, progress: &flashlab_target::Progress) {
-        self.0.progress(progress);
+        self.observer.progress(progress);
     }
+
     fn stop_requested(&self) -> bool {
-        self.0.stop_requested()
+        self.refused.is_some() || self.observer.stop_requested()
+    }
+
+    fn interval(&mut self, interval: Interval) -> Option<Interval> {
+        self.waiting.push(interval);
+        // Those of a short job are kept with its result.
+        if self.waiting.len() >= INTERVALS_MAX {
+            let kept = self.journal.keep_intervals(self.run, self.header, &self.waiting);
+            self.refused = self.refused.take().or(kept.err());
+            self.waiting.clear();
+        }
+        None
     }
 }
 

@@ -202,3 +202,48 @@ fn a_fill_reports_its_seconds_at_full_scale() {
     let point = &lab.journal.kept[0].1.points[0];
     assert_eq!((point.at.workload.as_str(), point.value(MetricName::Seconds)), ("fill-128k", Some(50.0)));
 }
+
+/// A target whose jobs take so many seconds, and hand each over.
+fn with_series(seconds: u64) -> Lab {
+    let mut lab = Lab::new();
+    lab.target.seconds = seconds;
+    lab
+}
+
+#[test]
+fn a_long_series_goes_to_the_journal_while_the_job_runs() {
+    let mut lab = with_series(130);
+    lab.run(&reads("[4]", "[1]")).expect("a run");
+    let expected = [
+        "begin run of 1",
+        "begin 0.0",
+        "job rand-read-4k 4/1",
+        "60 intervals 0.0",
+        "60 intervals 0.0",
+        "keep 0.0",
+        "end run",
+    ];
+    assert_eq!(*lab.calls.borrow(), expected);
+    let rest = &lab.journal.kept[0].1.points[0].job.as_ref().expect("a job").series.intervals;
+    let starts: Vec<u64> = lab.journal.series.iter().chain(rest).map(|i| i.start.0 / 1_000_000_000).collect();
+    assert_eq!(starts, (0..130).collect::<Vec<_>>());
+    assert_eq!(rest.len(), 10);
+}
+
+#[test]
+fn a_short_series_is_kept_with_its_result() {
+    let mut lab = with_series(3);
+    lab.run(&reads("[4]", "[1]")).expect("a run");
+    assert_eq!(lab.journal.series, []);
+    assert_eq!(lab.journal.kept[0].1.points[0].job.as_ref().expect("a job").series.intervals.len(), 3);
+}
+
+#[test]
+fn a_journal_that_can_not_keep_a_series_ends_the_run() {
+    let mut lab = with_series(130);
+    lab.journal.interval_room = 60;
+    let error = lab.run(&reads("[4]", "[1, 8]")).expect_err("no space");
+    assert!(matches!(&error, LabError::Journal(e) if e.reason == "no space"), "{error}");
+    assert!(lab.target.stopped, "the job is asked to stop");
+    assert_eq!((lab.target.jobs.len(), lab.journal.kept.len()), (1, 0));
+}

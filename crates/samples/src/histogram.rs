@@ -248,6 +248,31 @@ impl SparseHistogram {
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
+
+    /// Adds all samples of `other`: both are ascending, so one walk over each.
+    pub fn merge(&mut self, other: &SparseHistogram) {
+        if other.buckets.is_empty() {
+            return;
+        }
+        if self.buckets.is_empty() {
+            self.clone_from(other);
+            return;
+        }
+        let mut buckets = Vec::with_capacity(self.buckets.len() + other.buckets.len());
+        let (mut left, mut right) = (self.buckets.iter().peekable(), other.buckets.iter().peekable());
+        while let (Some((x, n)), Some((y, m))) = (left.peek(), right.peek()) {
+            let here = (if x <= y { *n } else { 0 }, if y <= x { *m } else { 0 });
+            let value = (*x).min(*y);
+            left.next_if(|(x, _)| *x == value);
+            right.next_if(|(y, _)| *y == value);
+            buckets.push((value, here.0.saturating_add(here.1)));
+        }
+        buckets.extend(left.chain(right).copied());
+        self.buckets = buckets;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
 }
 
 impl Serialize for LatencyHistogram {
@@ -284,6 +309,19 @@ mod tests {
         let sparse = SparseHistogram { buckets: vec![(u64::MAX, u64::MAX); 3], ..SparseHistogram::default() };
         assert_eq!(sparse.count(), u64::MAX);
         assert!(LatencyHistogram::from_sparse(&sparse).count() > 0);
+    }
+
+    #[test]
+    fn a_sparse_merge_is_the_union() {
+        let (a, b) = ([5, 5, 900, 70_000, 8_000_000], [5, 901, 4_000, 70_000, 90_000_000_000]);
+        for (x, y) in [(&a[..], &b[..]), (&b, &a), (&a, &[]), (&[], &b), (&a, &a)] {
+            let mut merged = of(x).to_sparse();
+            merged.merge(&of(y).to_sparse());
+            assert_eq!(merged, of(&[x, y].concat()).to_sparse());
+        }
+        let mut hostile = SparseHistogram { buckets: vec![(9, u64::MAX), (1, 1)], ..SparseHistogram::default() };
+        hostile.merge(&hostile.clone());
+        assert_eq!(hostile.count(), u64::MAX);
     }
 
     #[test]

@@ -62,6 +62,23 @@ pub struct Interval {
     pub read: IntervalDirection,
     /// Writes completed in it.
     pub write: IntervalDirection,
+    /// Trims completed in it; their bytes are what was deallocated.
+    #[serde(default, skip_serializing_if = "IntervalDirection::is_empty")]
+    pub trim: IntervalDirection,
+}
+
+impl Interval {
+    /// Reads, writes and trims.
+    pub fn directions(&self) -> [&IntervalDirection; 3] {
+        [&self.read, &self.write, &self.trim]
+    }
+
+    /// Adds what `other` counted; start and length stay as they are.
+    pub fn merge(&mut self, other: &Interval) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.trim.merge(&other.trim);
+    }
 }
 
 /// One direction inside an interval.
@@ -73,6 +90,21 @@ pub struct IntervalDirection {
     pub bytes: Bytes,
     /// Their latencies, non-empty buckets only.
     pub lat: SparseHistogram,
+}
+
+impl IntervalDirection {
+    /// Whether nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.ios == 0
+    }
+
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &IntervalDirection) {
+        // Never overflows for what was measured; stored series are hostile.
+        self.ios = self.ios.saturating_add(other.ios);
+        self.bytes = Bytes(self.bytes.0.saturating_add(other.bytes.0));
+        self.lat.merge(&other.lat);
+    }
 }
 
 /// Consecutive intervals of a job.

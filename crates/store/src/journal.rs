@@ -6,8 +6,8 @@
 use crate::cells::{Whole, json};
 use crate::error::Fault;
 use crate::process::ProcessStamp;
-use crate::{Store, StoreError, finite};
-use flashlab_samples::{Metric, PointResult};
+use crate::{Store, StoreError, finite, series};
+use flashlab_samples::{Interval, JobResult, Metric, PointResult, Series};
 use flashlab_target::{Journal, JournalError, RunEnd, RunHeader, RunId, StepHeader, StepOutcome};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, named_params, params};
 use serde::Serialize;
@@ -27,6 +27,15 @@ impl Journal for Store {
 
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError> {
         self.keep("note that a step began", |sql, path| begin_step(sql, path, run, step))
+    }
+
+    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError> {
+        self.keep("keep the series of a job", |sql, path| {
+            must_be_open(sql, path, run)?;
+            let id = put_step(sql, path, run, step)?;
+            // The job of a step stands behind its first point.
+            series::put(sql, path, id, 0, intervals)
+        })
     }
 
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
@@ -90,7 +99,9 @@ fn begin_run(sql: &Transaction<'_>, path: &Path, header: &RunHeader) -> Result<R
 fn begin_step(sql: &Transaction<'_>, path: &Path, run: RunId, step: &StepHeader) -> Result<(), Fault> {
     all_finite(path, step)?;
     must_be_open(sql, path, run)?;
-    put_step(sql, path, run, step)?;
+    let id = put_step(sql, path, run, step)?;
+    // Of an earlier try that was not finished.
+    sql.prepare_cached("DELETE FROM intervals WHERE step_id = ?1")?.execute([id])?;
     Ok(())
 }
 
@@ -215,8 +226,10 @@ fn put_point(
         put_metric(sql, id, position, metric)?;
     }
     if let Some(job) = &point.job {
+        series::put(sql, path, step_id, position as i64, &job.series.intervals)?;
+        let bare = JobResult { series: Series::default(), ..job.clone() };
         sql.prepare_cached("INSERT INTO job_results (point_id, result) VALUES (?1, ?2)")?
-            .execute(params![id, json(path, "the result", job)?])?;
+            .execute(params![id, json(path, "the result", &bare)?])?;
     }
     Ok(())
 }

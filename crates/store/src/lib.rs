@@ -15,8 +15,10 @@
 //! | `steps` | a step or a round of one | `id`, `run_id`, `step`, `round`, `title`, `job` (JSON), `progress` (`begun` or `committed`), `begun_at`, `committed_at`, `state_after` and `remarks` (JSON), `wall_ns` |
 //! | `points` | a point of a sweep | `id`, `step_id`, `position`, the coordinates of `results.csv`, `state`, `fills`, `last_fill_bs`, `origin`, `remarks` (JSON) |
 //! | `metrics` | a figure of a point | `id`, `point_id`, `position`, `name`, `value`, `unit`, `low`, `high`, `samples` |
-//! | `job_results` | all that stands behind a point | `point_id`, `result` (JSON: histograms, series, errors, what was granted) |
+//! | `job_results` | all that stands behind a point | `point_id`, `result` (JSON: histograms, errors, what was granted) |
+//! | `intervals` | an interval of a job | `step_id`, `point`, `position`, `start_ns`, `length_ns`, and of `read`, `write` and `trim` each `_ios`, `_bytes` and `_lat` (JSON: a histogram) |
 //! | `results` (view) | a row of `results.csv` | `run`, the columns of the CSV, `low`, `high`, `samples` |
+//! | `series` (view) | an interval at a point | `run`, the coordinates, `start_ns`, `length_ns`, and of each direction `_ios`, `_bytes` and `_max_ns`, `state`, `provenance` |
 //! | `stages` (view) | a stage of a class of requests at a point | `run`, the coordinates, `class`, `ios`, `stage`, `mean_ns`, `state`, `provenance` |
 //!
 //! # What holds
@@ -37,7 +39,9 @@ mod journal;
 mod migrate;
 mod process;
 mod read;
+mod series;
 
 pub use error::StoreError;
 pub use file::Store;
 pub use read::RunSummary;
+pub use series::SERIES_MAX;

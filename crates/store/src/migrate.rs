@@ -13,7 +13,8 @@ pub(crate) const APPLICATION_ID: i64 = 0x464C_5348;
 
 /// The texts that lead from no layout to the latest, in order. A new version is one more entry; an
 /// entry is never changed once it was released.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/version_1.sql"), include_str!("schema/version_2.sql")];
+pub(crate) const MIGRATIONS: &[&str] =
+    &[include_str!("schema/version_1.sql"), include_str!("schema/version_2.sql"), include_str!("schema/version_3.sql")];
 
 /// What a file says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,13 @@
 //! The reading side: runs in brief for lists, and whole for reports and exports.
 
+#[cfg(doc)]
+use crate::SERIES_MAX;
 use crate::cells::{Cells, Whole};
 use crate::error::Fault;
 use crate::process::ProcessStamp;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, series};
 use flashlab_analysis::{RunRecord, RunStatus, StepRecord};
-use flashlab_samples::{Coordinates, DriveState, Metric, MetricName, Origin, PointResult};
+use flashlab_samples::{Coordinates, DriveState, JobResult, Metric, MetricName, Origin, PointResult};
 use flashlab_units::Bytes;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
@@ -84,7 +86,8 @@ impl Store {
         self.read(|sql| Ok(sql.query_row("SELECT max(id) FROM runs", [], |row| row.get(0))?))
     }
 
-    /// A run with everything that was kept of it, as it stands now.
+    /// A run with everything that was kept of it, as it stands now. Of a long series consecutive intervals
+    /// come as one, so that each has [`SERIES_MAX`] at most; [`Store::intervals`] gives them all.
     ///
     /// # Errors
     /// [`StoreError::NoRun`] for an unknown number, [`StoreError::Value`] for a value that this
@@ -131,7 +134,7 @@ impl Store {
     }
 
     /// Does `work` on one state of the file, whatever is committed meanwhile.
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, StoreError> {
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, StoreError> {
         let transact = || -> Result<T, Fault> {
             let transaction = self.sql.unchecked_transaction()?;
             work(&transaction)
@@ -141,7 +144,7 @@ impl Store {
 }
 
 /// All rows of a query, each made into a value.
-fn collect<T>(
+pub(crate) fn collect<T>(
     sql: &Connection,
     query: &str,
     parameters: impl rusqlite::Params,
@@ -205,6 +208,10 @@ fn step(sql: &Connection, path: &Path, cells: &Cells<'_>) -> Result<StepRecord, 
 }
 
 fn point(sql: &Connection, path: &Path, cells: &Cells<'_>) -> Result<PointResult, Fault> {
+    let mut job: Option<JobResult> = cells.table("job_results").json_if_any("result")?;
+    if let Some(job) = &mut job {
+        job.series.intervals.extend(series::drawn(sql, path, cells.get("step_id")?, cells.get("position")?)?);
+    }
     Ok(PointResult {
         at: Coordinates {
             drive_id: cells.get("drive_id")?,
@@ -222,7 +229,7 @@ fn point(sql: &Connection, path: &Path, cells: &Cells<'_>) -> Result<PointResult
         },
         origin: cells.word("origin")?,
         metrics: collect(sql, METRICS, [cells.id()], |row| Ok(metric(&Cells::new(row, path, "metrics", "id")?)?))?,
-        job: cells.table("job_results").json_if_any("result")?,
+        job,
         remarks: cells.json("remarks")?,
     })
 }

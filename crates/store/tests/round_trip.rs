@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use flashlab_analysis::{RunRecord, RunStatus, StepRecord};
 use flashlab_samples::*;
-use flashlab_store::Store;
-use flashlab_target::{Journal, RunEnd};
+use flashlab_store::{SERIES_MAX, Store};
+use flashlab_target::{Journal, RunEnd, StepOutcome, StepPlace};
 use flashlab_units::{Bytes, Nanos};
 use proptest::collection::vec;
 use proptest::option;
@@ -67,12 +67,9 @@ fn interval() -> impl Strategy<Value = Interval> {
             lat: lat.to_sparse(),
         })
     };
-    (any::<u64>(), any::<u64>(), direction(), direction()).prop_map(|(start, length, read, write)| Interval {
-        start: Nanos(start),
-        length: Nanos(length),
-        read,
-        write,
-    })
+    (any::<u64>(), any::<u64>(), direction(), direction(), direction()).prop_map(
+        |(start, length, read, write, trim)| Interval { start: Nanos(start), length: Nanos(length), read, write, trim },
+    )
 }
 
 fn job() -> impl Strategy<Value = JobResult> {
@@ -415,4 +412,66 @@ fn plain_sql_gives_the_rows_of_the_csv() {
     assert_eq!(stages.len(), 8);
     let seed: String = sql.query_row("SELECT seed FROM runs", [], |row| row.get(0)).expect("seed");
     assert_eq!(seed, (u64::MAX - 1).to_string());
+}
+
+#[test]
+fn a_series_is_kept_while_its_job_runs_and_read_back_in_order() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mut store = Store::create_or_open(&folder.path().join("s.db")).expect("store");
+    let run = store.begin_run(&header(2)).expect("run");
+    let (step, place) = (step_header(0, 0), StepPlace { step: 0, round: 0 });
+    let mut done = outcome(0, 0, 1_000);
+    let with_job = done.points.iter_mut().find_map(|p| p.job.as_mut()).expect("a job");
+    let last = std::mem::take(&mut with_job.series.intervals);
+    let second = |i: u64| Interval { start: Nanos::secs(i), ..last[i as usize % 2].clone() };
+    let all: Vec<Interval> = (0..150).map(second).collect();
+    // Of a try that was given up.
+    store.begin_step(run, &step).expect("begun");
+    store.keep_intervals(run, &step, &all[..7]).expect("kept");
+    store.begin_step(run, &step).expect("begun again");
+    for part in all[..120].chunks(60) {
+        store.keep_intervals(run, &step, part).expect("kept");
+    }
+    // What a killed process had kept is there to be looked at; the run has no such step.
+    assert_eq!(store.intervals(run, place, 0, 50, 20).expect("read"), all[50..70]);
+    assert_eq!(store.run(run.0).expect("run").steps, []);
+    with_series(&mut done, all[120..].to_vec());
+    store.commit_step(run, &step, &done).expect("kept");
+    with_series(&mut done, all.clone());
+    assert_eq!(store.run(run.0).expect("run").steps[0].points, done.points);
+    assert_eq!(store.intervals(run, place, 0, 149, 20).expect("read"), all[149..]);
+    assert_eq!(store.intervals(run, place, 0, 150, 20).expect("read"), []);
+    assert!(store.keep_intervals(run, &step, &all[..1]).is_err(), "the step is kept");
+    store.check().expect("intact");
+}
+
+fn with_series(outcome: &mut StepOutcome, intervals: Vec<Interval>) {
+    let job = outcome.points.iter_mut().find_map(|p| p.job.as_mut()).expect("a job");
+    job.series.intervals = intervals;
+}
+
+/// A day of seconds is read back as fewer intervals that hold all of it.
+#[test]
+fn a_long_series_is_read_back_in_larger_pieces() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mut store = Store::create_or_open(&folder.path().join("s.db")).expect("store");
+    let run = store.begin_run(&header(1)).expect("run");
+    let step = step_header(0, 0);
+    let mut done = outcome(0, 0, 20);
+    let one = done.points.iter().find_map(|p| p.job.as_ref()).expect("a job").series.intervals[0].clone();
+    let count = 2 * SERIES_MAX + 5;
+    store.begin_step(run, &step).expect("begun");
+    let all: Vec<Interval> = (0..count).map(|i| Interval { start: Nanos::secs(i), ..one.clone() }).collect();
+    store.keep_intervals(run, &step, &all).expect("kept");
+    with_series(&mut done, vec![]);
+    store.commit_step(run, &step, &done).expect("kept");
+    let read = store.run(run.0).expect("run");
+    let series = &read.points().find_map(|p| p.job.as_ref()).expect("a job").series.intervals;
+    assert!(series.len() as u64 <= SERIES_MAX, "{}", series.len());
+    assert_eq!(
+        (series[1].start, series[1].length, series[1].read.ios),
+        (Nanos::secs(3), Nanos::secs(3), 3 * one.read.ios)
+    );
+    assert_eq!(series.iter().map(|i| i.length.0).sum::<u64>(), count * 1_000_000_000);
+    assert_eq!(series.iter().map(|i| i.read.lat.count()).sum::<u64>(), count * one.read.lat.count());
 }

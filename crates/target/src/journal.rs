@@ -1,6 +1,6 @@
 //! What the lab tells a journal: which run began, which step is done.
 
-use flashlab_samples::{DriveState, PointResult, Provenance};
+use flashlab_samples::{DriveState, Interval, PointResult, Provenance};
 use flashlab_spec::{Job, Suite};
 use flashlab_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,9 @@ pub trait Journal {
     fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, JournalError>;
     /// Notes that a step has begun.
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError>;
+    /// Keeps more intervals of the series of the job that runs in a step that has begun; in order, each
+    /// once. Those that are in a result at its commit follow them.
+    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError>;
     /// Keeps a finished step, whole or not at all.
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError>;
     /// Closes a run.

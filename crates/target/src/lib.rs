@@ -8,7 +8,7 @@ mod journal;
 
 pub use journal::{Journal, JournalError, RunEnd, RunHeader, RunId, StepHeader, StepOutcome};
 
-use flashlab_samples::{HealthLog, JobResult, Origin, TargetIdentity};
+use flashlab_samples::{HealthLog, Interval, JobResult, Origin, TargetIdentity};
 use flashlab_spec::Job;
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 
@@ -26,7 +26,11 @@ pub trait Target {
     /// [`TargetError`] if it tried and failed; a target that has no purge is not an error.
     fn purge(&mut self) -> Result<Purge, TargetError>;
 
-    /// Runs one validated job to its end, its errors or a stop.
+    /// Told before each job which one of the plan it is. Targets that are run in step meet there.
+    fn begins(&mut self, _place: StepPlace) {}
+
+    /// Runs one validated job to its end, its errors or a stop. Intervals that the observer took are not in
+    /// the result's series.
     ///
     /// # Errors
     /// [`TargetError`] when no result could be taken. I/O errors inside a running job are counted in
@@ -47,6 +51,15 @@ pub trait Target {
     fn scale(&self) -> u64 {
         1
     }
+}
+
+/// A job's place in a plan; places are in the order of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct StepPlace {
+    /// Position of its step, from 0.
+    pub step: u32,
+    /// Round of a steady-state step, from 1; 0 for steps that are done in one piece.
+    pub round: u32,
 }
 
 /// What a purge did.
@@ -78,6 +91,13 @@ pub trait Observer {
 
     /// Asked a few times a second; a job that sees `true` ends cleanly and hands back what it has.
     fn stop_requested(&self) -> bool;
+
+    /// An interval of the series, handed over in order as soon as it is whole. Whoever keeps it elsewhere
+    /// takes it, so that a job of days needs no memory for its series; one that is given back stands in
+    /// the result.
+    fn interval(&mut self, interval: Interval) -> Option<Interval> {
+        Some(interval)
+    }
 }
 
 /// An observer that watches nothing and never stops a job.

@@ -1,20 +1,12 @@
 //! `flashlab load`: one load, or a sweep of it, on a file or device, on several at once, or on a
 //! modelled drive. A load is a suite of its own, so that it is planned, run, kept and shown as any other.
 
-use super::plan::text;
-use super::run::{execute, facts};
+use super::execute::{Means, Request, show_plans};
 use crate::args::Load;
 use crate::catalog;
 use crate::exit::{CliError, Exit};
-use crate::made::Made;
-use crate::output;
-use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
-use crate::resolve::{self, Named};
-use crate::session::{Session, exit_of};
-use crate::together::{self, Part};
-use flashlab_guard::Inspection;
 use flashlab_interop::{Extent, FioJob};
-use flashlab_lab::{Plan, PlanOptions, TargetFacts, plan};
+use flashlab_lab::PlanOptions;
 use flashlab_spec::{SpecError, Suite, SuiteStep, SweepStep};
 use flashlab_units::Bytes;
 use std::collections::BTreeSet;
@@ -22,113 +14,22 @@ use std::path::Path;
 
 pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
     let asked = Asked::read(args)?;
-    let size = asked.size(args);
-    let options = PlanOptions { seed: args.seed, size, runtime: args.runtime, small: true };
-    // A model is scaled for the load, and sections of a fio file may take a share of the target: so the
-    // suite is made once more when its capacity is known.
-    let named = args.on.iter().map(|on| resolve::named(on, size, &args.profile, &asked.suite(Bytes::ZERO)));
-    let named = named.collect::<anyhow::Result<Vec<_>>>()?;
-    let planned = named.iter().map(|named| {
-        let facts = facts(named, &options)?;
-        Ok(plan(&asked.suite(facts.capacity), &facts, &options)?)
-    });
-    let plans = planned.collect::<anyhow::Result<Vec<Plan>>>()?;
+    let options = PlanOptions { seed: args.seed, size: asked.size(args), runtime: args.runtime, small: true };
+    let suite = |capacity| asked.suite(capacity);
+    let request = Request { on: &args.on, profiles: &args.profile, suite: &suite, options };
     if args.plan {
-        named.iter().zip(&plans).try_for_each(|(named, plan)| show_plan(named, plan))?;
+        let words = std::env::args().skip(1).filter(|word| word != "--plan");
+        let command = words.fold("flashlab".to_owned(), |command, word| command + " " + &quoted(&word));
+        show_plans(&request.plans()?, &command)?;
         return Ok(Exit::Done);
     }
-    let mut real = Vec::new();
-    for named in named {
-        match named {
-            Named::Modelled(drive) if args.on.len() == 1 => {
-                refuse_for_a_model(&args.real, &args.on[0])?;
-                return on_a_model(args, *drive, &plans[0]);
-            }
-            Named::Modelled(drive) => {
-                let what =
-                    format!("{} is a modelled drive, and several targets at once are real ones", drive.profile().id);
-                return Err(CliError::usage(what, "load it alone, or name a file as ./name").into());
-            }
-            Named::Real(inspection) => real.push(*inspection),
-        }
-    }
-    on_real_ones(args, real, &asked, &plans, &options)
-}
-
-fn on_a_model(args: &Load, mut drive: flashlab_drive::ModelledDrive, plan: &Plan) -> anyhow::Result<Exit> {
-    let mut made = Made::default();
-    let mut session = Session::begin(&args.keep, &inputs(args), &mut made)?;
-    let profile = drive.profile().clone();
-    made.keep();
-    let stop = session.stop.clone();
-    let finished = execute(plan, &mut drive, &mut session.store, stop)?;
-    session.finish(&[finished.run], &[profile], &title(plan))?;
-    Ok(exit_of(&finished))
-}
-
-fn on_real_ones(
-    args: &Load,
-    inspections: Vec<Inspection>,
-    asked: &Asked,
-    rehearsals: &[Plan],
-    options: &PlanOptions,
-) -> anyhow::Result<Exit> {
-    for (i, inspection) in inspections.iter().enumerate() {
-        let is_same = |other: &Inspection| other.resolved == inspection.resolved;
-        if inspections[..i].iter().any(is_same) {
-            let what = format!("{} is named twice", inspection.path.display());
-            return Err(CliError::usage(what, "name each target once; more jobs are --numjobs").into());
-        }
-    }
-    refuse_token_for_files(&args.real, &inspections.iter().collect::<Vec<_>>())?;
-    let ways = Ways::of(&args.real, &rehearsals[0])?;
-    let mut made = Made::default();
-    let mut session = Session::begin(&args.keep, &inputs(args), &mut made)?;
-    let of = inspections.len();
-    let mut parts = Vec::with_capacity(of);
-    for (inspection, rehearsal) in inspections.into_iter().zip(rehearsals) {
-        let target = ways.open(inspection, options.size, &args.real, (rehearsal.writes(), of), &mut made)?;
-        // Again, with what is only known of an open target.
-        let facts = TargetFacts::of(&target);
-        let plan = plan(&asked.suite(facts.capacity), &facts, options)?;
-        parts.push(Part { target, plan });
-    }
-    made.keep();
-    let stop = session.stop.clone();
-    if let [Part { target, plan }] = parts.as_mut_slice() {
-        let finished = execute(plan, target, &mut session.store, stop)?;
-        session.finish(&[finished.run], &[], &title(plan))?;
-        return Ok(exit_of(&finished));
-    }
-    let title = format!("{} on {of} targets at once", rehearsals[0].suite.title);
-    let finished = together::run(parts, &mut session, stop)?;
-    let runs: Vec<_> = finished.iter().map(|finished| finished.run).collect();
-    session.finish(&runs, &[], &title)?;
-    // The gravest end of all runs; the codes rise with gravity.
-    Ok(finished.iter().map(exit_of).max().unwrap_or(Exit::Done))
-}
-
-fn title(plan: &Plan) -> String {
-    format!("{} on {}", plan.suite.title, plan.target.id)
-}
-
-/// What it reads, as inputs that no output may replace.
-fn inputs(args: &Load) -> Vec<(&'static str, &Path)> {
-    let mut out: Vec<(&str, &Path)> = args.on.iter().map(|on| ("a target", Path::new(on))).collect();
-    out.extend(args.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
-    out.extend([&args.job, &args.fio].into_iter().flatten().map(|file| ("the load", file.as_path())));
-    out.extend(args.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
-    out
-}
-
-fn show_plan(named: &Named, plan: &Plan) -> anyhow::Result<()> {
-    let inspection = match named {
-        Named::Modelled(_) => None,
-        Named::Real(inspection) => Some(inspection.as_ref()),
-    };
-    let words = std::env::args().skip(1).filter(|word| word != "--plan");
-    let command = words.fold("flashlab".to_owned(), |command, word| command + " " + &quoted(&word));
-    output::print(&text(plan, inspection, command))
+    let files = [&args.job, &args.fio].into_iter().flatten();
+    request.execute(&Means {
+        real: &args.real,
+        keep: &args.keep,
+        inputs: files.map(|file| ("the load", file.as_path())).collect(),
+        title: format!("{} on", asked.suite(Bytes::ZERO).title),
+    })
 }
 
 /// A word as a shell reads it back.

@@ -3,6 +3,7 @@
 mod compare;
 mod doctor;
 mod drives;
+mod execute;
 mod export;
 mod fidelity;
 mod fit;

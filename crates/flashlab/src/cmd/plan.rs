@@ -1,37 +1,38 @@
 //! `flashlab plan`: every step with the bytes it writes and the time it takes. Touches nothing.
 
-use super::run::{inputs, options};
+use super::execute::{Request, show_plans};
+use super::run::options;
 use crate::args::PlanArgs;
 use crate::exit::Exit;
-use crate::resolve::{self, Named};
+use crate::resolve::Named;
 use crate::{catalog, output};
 use flashlab_guard::{Inspection, Subject};
-use flashlab_lab::{Estimate, Plan, TargetFacts, plan};
+use flashlab_lab::{Estimate, Plan};
 use flashlab_report::{Column, Table};
 use flashlab_samples::Origin;
-use flashlab_target::Target;
 use std::fmt::Write;
+use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
-    let suite = catalog::suite(&args.what.suite)?;
-    let options = options(&args.what);
+    let what = &args.what;
+    let suite = catalog::suite(&what.suite)?;
     if let Some(path) = &args.json.json {
         output::check(path, args.json.replace)?;
-        output::keep_apart(&[("--json", path)], &inputs(&args.what))?;
+        let mut inputs = vec![("the suite", Path::new(&what.suite))];
+        inputs.extend(what.on.iter().map(|on| ("a target", Path::new(on))));
+        inputs.extend(what.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
+        output::keep_apart(&[("--json", path)], &inputs)?;
     }
-    let (plan, inspection) = match resolve::named(&args.what.on, options.size, &args.what.profile, &suite)? {
-        Named::Modelled(drive) => (plan(&suite, &TargetFacts::of(drive.as_ref() as &dyn Target), &options)?, None),
-        Named::Real(inspection) => {
-            (plan(&suite, &resolve::facts(&inspection, options.size)?, &options)?, Some(*inspection))
-        }
-    };
+    let request = Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what) };
+    let plans = request.plans()?;
     if let Some(path) = &args.json.json {
-        let text = serde_json::to_string_pretty(&json(&plan, inspection.as_ref()))? + "\n";
-        output::write_or_print(path, &text, args.json.replace)?;
+        let each: Vec<_> = plans.iter().map(|(named, plan)| json(plan, named.inspection())).collect();
+        // One plan, or a list of several.
+        let value = <[serde_json::Value; 1]>::try_from(each).map_or_else(serde_json::Value::Array, |[only]| only);
+        output::write_or_print(path, &(serde_json::to_string_pretty(&value)? + "\n"), args.json.replace)?;
     }
-    if args.json.json.as_deref() != Some(std::path::Path::new("-")) {
-        let command = command(args, inspection.as_ref());
-        output::print(&text(&plan, inspection.as_ref(), command))?;
+    if args.json.json.as_deref() != Some(Path::new("-")) {
+        show_plans(&plans, &command(args, &plans))?;
     }
     Ok(Exit::Done)
 }
@@ -78,9 +79,12 @@ pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: String
     out
 }
 
-/// The command that runs the plan.
-fn command(args: &PlanArgs, inspection: Option<&Inspection>) -> String {
-    let on = inspection.map_or_else(|| args.what.on.clone(), |i| i.path.display().to_string());
+/// The command that runs all of them.
+fn command(args: &PlanArgs, plans: &[(Named, Plan)]) -> String {
+    let name = |(on, (named, _)): (&String, &(Named, Plan))| {
+        named.inspection().map_or_else(|| on.clone(), |i| i.path.display().to_string())
+    };
+    let on = args.what.on.iter().zip(plans).map(name).collect::<Vec<_>>().join(",");
     let mut command = format!("flashlab run {} --on {on}", args.what.suite);
     if let Some(size) = args.what.size {
         _ = write!(command, " --size {}", size.exact());

@@ -3,6 +3,7 @@
 
 use flashlab_guard::{Consent, create_file, inspect, permit};
 use flashlab_io::{FileTarget, OpenOptions};
+use flashlab_samples::Interval;
 use flashlab_spec::{Job, Region, Rw};
 use flashlab_target::{Observer, Progress};
 use flashlab_units::{Bytes, Nanos};
@@ -90,6 +91,20 @@ impl Observer for After<'_> {
 
     fn stop_requested(&self) -> bool {
         self.stop && self.seen.len() >= self.reports
+    }
+}
+
+/// Takes all intervals of the series.
+pub struct Taker<F>(pub F);
+
+impl<F: FnMut(Interval)> Observer for Taker<F> {
+    fn progress(&mut self, _progress: &Progress) {}
+    fn stop_requested(&self) -> bool {
+        false
+    }
+    fn interval(&mut self, interval: Interval) -> Option<Interval> {
+        (self.0)(interval);
+        None
     }
 }
 

@@ -5,8 +5,8 @@
 
 use flashlab_lab::{Finished, LabError, Plan, PlanOptions, RunObserver, TargetFacts, plan, run_plan};
 use flashlab_samples::{
-    BuildInfo, DirectionResult, DriveState, Ended, ErrorCount, Granted, HealthLog, JobResult, Origin, Provenance,
-    Series, TargetIdentity, TargetKind,
+    BuildInfo, DirectionResult, DriveState, Ended, ErrorCount, Granted, HealthLog, Interval, IntervalDirection,
+    JobResult, Origin, Provenance, Series, TargetIdentity, TargetKind,
 };
 use flashlab_spec::{Job, Suite};
 use flashlab_target::{
@@ -73,6 +73,10 @@ pub(crate) struct MockTarget {
     pub(crate) purge: Purge,
     pub(crate) answer: Answer,
     pub(crate) jobs: Vec<Job>,
+    /// Seconds of each job's series.
+    pub(crate) seconds: u64,
+    /// Whether a job was asked to stop at its end.
+    pub(crate) stopped: bool,
     calls: Calls,
 }
 
@@ -91,6 +95,14 @@ impl Target for MockTarget {
         self.calls.borrow_mut().push(format!("job {} {}/{}", job.workload, job.iodepth, job.numjobs));
         observer.progress(&Progress { share: Some(0.5), bytes: Bytes(0), rate: None, left: None });
         self.jobs.push(job.clone());
+        for second in 0..self.seconds {
+            let none = IntervalDirection::default();
+            let (read, write, trim) = (none.clone(), none.clone(), none);
+            let start = Nanos::secs(second);
+            let back = observer.interval(Interval { start, length: Nanos::secs(1), read, write, trim });
+            assert_eq!(back, None, "the lab keeps series");
+        }
+        self.stopped = observer.stop_requested();
         (self.answer)(self.jobs.len() - 1, job)
     }
     fn health(&mut self) -> Result<Option<HealthLog>, TargetError> {
@@ -110,6 +122,10 @@ pub(crate) struct MockJournal {
     pub(crate) ends: Vec<RunEnd>,
     /// Commits that work; the next one fails.
     pub(crate) room: usize,
+    /// Intervals that were kept while jobs ran.
+    pub(crate) series: Vec<Interval>,
+    /// Intervals that still fit.
+    pub(crate) interval_room: usize,
 }
 
 impl Journal for MockJournal {
@@ -120,6 +136,18 @@ impl Journal for MockJournal {
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError> {
         assert_eq!(run, RunId(41));
         self.calls.borrow_mut().push(format!("begin {}.{}", step.index, step.round));
+        Ok(())
+    }
+    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError> {
+        assert_eq!(run, RunId(41));
+        let (index, round, n) = (step.index, step.round, intervals.len());
+        if n > self.interval_room {
+            let (path, action) = ("store.db".to_owned(), "keep intervals");
+            return Err(JournalError { path, action, reason: "no space".into(), remedy: "free some".into() });
+        }
+        self.interval_room -= n;
+        self.calls.borrow_mut().push(format!("{n} intervals {index}.{round}"));
+        self.series.extend_from_slice(intervals);
         Ok(())
     }
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
@@ -185,9 +213,18 @@ impl Lab {
             purge: Purge::Purged,
             answer: Box::new(|_, job| Ok(clean(job, 100))),
             jobs: vec![],
+            seconds: 0,
+            stopped: false,
             calls: Rc::clone(&calls),
         };
-        let journal = MockJournal { calls: Rc::clone(&calls), kept: vec![], ends: vec![], room: usize::MAX };
+        let journal = MockJournal {
+            calls: Rc::clone(&calls),
+            kept: vec![],
+            ends: vec![],
+            room: usize::MAX,
+            series: vec![],
+            interval_room: usize::MAX,
+        };
         Lab { target, journal, calls, stop_after: None, begun: vec![] }
     }
 

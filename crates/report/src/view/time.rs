@@ -10,7 +10,7 @@ use flashlab_units::{BytesPerSecond, Iops, Nanos};
 /// More marks than this on one line are merged, so that a day of seconds stays a page.
 const MARKS_MAX: usize = 1000;
 
-/// Some consecutive intervals of a job, both directions together.
+/// Some consecutive intervals of a job, all directions together.
 struct Slice {
     start: Nanos,
     length: Nanos,
@@ -46,7 +46,7 @@ fn merge(intervals: &[Interval]) -> Option<Slice> {
         Slice { start: intervals.first()?.start, length: Nanos::ZERO, ios: 0, bytes: 0, lat: LatencyHistogram::new() };
     for interval in intervals {
         out.length += interval.length;
-        for direction in [&interval.read, &interval.write] {
+        for direction in interval.directions() {
             out.ios += direction.ios;
             out.bytes += direction.bytes.0;
             out.lat.merge(&LatencyHistogram::from_sparse(&direction.lat));

@@ -117,7 +117,7 @@ fn series(load: &Load, iops: u64, mean_ns: u64, seconds: u64, dice: &mut Dice) -
             lat: latencies(mean_ns * (90 + dice.next(20)) / 100, 400, dice).to_sparse(),
         };
         let (read, write) = if load.writes { (Default::default(), done) } else { (done, Default::default()) };
-        Interval { start: Nanos::secs(i), length: Nanos::secs(1), read, write }
+        Interval { start: Nanos::secs(i), length: Nanos::secs(1), read, write, trim: Default::default() }
     };
     Series { intervals: (0..seconds).map(|i| interval(i, dice)).collect() }
 }

@@ -123,6 +123,7 @@ pub fn job_result(ios: u64, seed: u64) -> JobResult {
                 lat: latencies(ios / 2, seed + second).to_sparse(),
             },
             write: IntervalDirection::default(),
+            trim: IntervalDirection::default(),
         })
         .collect();
     JobResult {

@@ -6,7 +6,7 @@ use crate::StudyError;
 use flashlab_analysis::{FidelityRow, PublishedPoint, fidelity};
 use flashlab_drive::ModelledDrive;
 use flashlab_lab::{PlanOptions, RunObserver, TargetFacts, plan, run_plan};
-use flashlab_samples::{BuildInfo, Condition, DriveState, Origin, PointResult, Provenance};
+use flashlab_samples::{BuildInfo, Condition, DriveState, Interval, Origin, PointResult, Provenance};
 use flashlab_spec::{DriveProfile, Hosts, Suite};
 use flashlab_target::{
     Journal, JournalError, Observer, Progress, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, Target,
@@ -90,6 +90,9 @@ impl Journal for Kept {
     }
     fn begin_step(&mut self, _run: RunId, _step: &StepHeader) -> Result<(), JournalError> {
         Ok(())
+    }
+    fn keep_intervals(&mut self, _run: RunId, _step: &StepHeader, _intervals: &[Interval]) -> Result<(), JournalError> {
+        unreachable!("a modelled drive has no wall clock, and so no series")
     }
     fn commit_step(&mut self, _run: RunId, _step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
         self.0.extend(outcome.points.iter().cloned());

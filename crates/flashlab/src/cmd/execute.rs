@@ -1,0 +1,178 @@
+//! From what `run` and `load` were asked for to runs that are kept: a suite on a file or device, on several
+//! at once, or on a modelled drive.
+
+use super::plan::text;
+use crate::args::{Keep, Real};
+use crate::exit::{CliError, Exit};
+use crate::made::Made;
+use crate::origin;
+use crate::output;
+use crate::progress::Bar;
+use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
+use crate::resolve::{self, Named};
+use crate::session::{Session, exit_of};
+use crate::stop::Stop;
+use crate::together::{self, Part};
+use flashlab_drive::ModelledDrive;
+use flashlab_guard::Inspection;
+use flashlab_lab::{Finished, Plan, PlanOptions, TargetFacts, plan, run_plan};
+use flashlab_spec::Suite;
+use flashlab_store::Store;
+use flashlab_target::Target;
+use flashlab_units::Bytes;
+use std::path::{Path, PathBuf};
+
+/// A suite on one or several targets.
+pub(crate) struct Request<'a> {
+    /// As they were named.
+    pub(crate) on: &'a [String],
+    pub(crate) profiles: &'a [PathBuf],
+    /// The suite for a target of this capacity: sections of a fio file may take a share of it.
+    pub(crate) suite: &'a dyn Fn(Bytes) -> Suite,
+    pub(crate) options: PlanOptions,
+}
+
+/// How it is run, and where its results go.
+pub(crate) struct Means<'a> {
+    pub(crate) real: &'a Real,
+    pub(crate) keep: &'a Keep,
+    /// What it reads beside its targets, as inputs that no output may replace.
+    pub(crate) inputs: Vec<(&'static str, &'a Path)>,
+    /// Title of its report, before the name of the target, such as `quick of`.
+    pub(crate) title: String,
+}
+
+impl Request<'_> {
+    /// What was named, each with its plan. Nothing is touched.
+    pub(crate) fn plans(&self) -> anyhow::Result<Vec<(Named, Plan)>> {
+        let rough = (self.suite)(Bytes::ZERO);
+        let mut out: Vec<(Named, Plan)> = Vec::with_capacity(self.on.len());
+        for on in self.on {
+            let named = resolve::named(on, self.options.size, self.profiles, &rough)?;
+            let facts = match &named {
+                Named::Modelled(drive) => TargetFacts::of(drive.as_ref() as &dyn Target),
+                Named::Real(inspection) => resolve::facts(inspection, self.options.size)?,
+            };
+            let plan = plan(&(self.suite)(facts.capacity), &facts, &self.options)?;
+            if let (Named::Modelled(drive), true) = (&named, self.on.len() > 1) {
+                let what =
+                    format!("{} is a modelled drive, and several targets at once are real ones", drive.profile().id);
+                let remedy = "name it alone, several modelled drives to flashlab review, or a file as ./name";
+                return Err(CliError::usage(what, remedy).into());
+            }
+            if let Some((_, first)) = out.first() {
+                in_step(first, &plan)?;
+            }
+            out.push((named, plan));
+        }
+        Ok(out)
+    }
+
+    /// Runs it; what it makes is removed again if something fails before the run begins.
+    pub(crate) fn execute(&self, means: &Means<'_>) -> anyhow::Result<Exit> {
+        let (mut inspections, mut rehearsals) = (Vec::new(), Vec::new());
+        for (named, plan) in self.plans()? {
+            match named {
+                Named::Modelled(drive) => {
+                    refuse_for_a_model(means.real, &self.on[0])?;
+                    return self.on_a_model(means, *drive, &plan);
+                }
+                Named::Real(inspection) => inspections.push(*inspection),
+            }
+            rehearsals.push(plan);
+        }
+        self.on_real_ones(means, inspections, &rehearsals)
+    }
+
+    fn on_a_model(&self, means: &Means<'_>, mut drive: ModelledDrive, plan: &Plan) -> anyhow::Result<Exit> {
+        let mut made = Made::default();
+        let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
+        let profile = drive.profile().clone();
+        made.keep();
+        let stop = session.stop.clone();
+        let finished = one(plan, &mut drive, &mut session.store, stop)?;
+        session.finish(&[finished.run], &[profile], &format!("{} {}", means.title, plan.target.id))?;
+        Ok(exit_of(&finished))
+    }
+
+    fn on_real_ones(
+        &self,
+        means: &Means<'_>,
+        inspections: Vec<Inspection>,
+        rehearsals: &[Plan],
+    ) -> anyhow::Result<Exit> {
+        for (i, inspection) in inspections.iter().enumerate() {
+            let is_same = |other: &Inspection| other.resolved == inspection.resolved;
+            if inspections[..i].iter().any(is_same) {
+                let what = format!("{} is named twice", inspection.path.display());
+                return Err(CliError::usage(what, "name each target once; more jobs are --numjobs").into());
+            }
+        }
+        refuse_token_for_files(means.real, &inspections.iter().collect::<Vec<_>>())?;
+        let ways = Ways::of(means.real, &rehearsals[0])?;
+        let mut made = Made::default();
+        let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
+        let of = inspections.len();
+        let mut parts: Vec<Part> = Vec::with_capacity(of);
+        for (inspection, rehearsal) in inspections.into_iter().zip(rehearsals) {
+            let asked = (rehearsal.writes(), of);
+            let target = ways.open(inspection, self.options.size, means.real, asked, &mut made)?;
+            // Again, with what is only known of an open target.
+            let facts = TargetFacts::of(&target);
+            let plan = plan(&(self.suite)(facts.capacity), &facts, &self.options)?;
+            if let Some(first) = parts.first() {
+                in_step(&first.plan, &plan)?;
+            }
+            parts.push(Part { target, plan });
+        }
+        made.keep();
+        let stop = session.stop.clone();
+        if let [Part { target, plan }] = parts.as_mut_slice() {
+            let finished = one(plan, target, &mut session.store, stop)?;
+            session.finish(&[finished.run], &[], &format!("{} {}", means.title, plan.target.id))?;
+            return Ok(exit_of(&finished));
+        }
+        let finished = together::run(parts, &mut session, stop)?;
+        let runs: Vec<_> = finished.iter().map(|finished| finished.run).collect();
+        session.finish(&runs, &[], &format!("{} {of} targets at once", means.title))?;
+        // The gravest end of all runs; the codes rise with gravity.
+        Ok(finished.iter().map(exit_of).max().unwrap_or(Exit::Done))
+    }
+
+    fn inputs<'b>(&'b self, means: &Means<'b>) -> Vec<(&'static str, &'b Path)> {
+        let mut out: Vec<(&str, &Path)> = self.on.iter().map(|on| ("a target", Path::new(on))).collect();
+        out.extend(self.profiles.iter().map(|profile| ("a drive profile", profile.as_path())));
+        out.extend(means.inputs.iter().copied());
+        out.extend(means.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
+        out
+    }
+}
+
+/// Refuses targets whose plans would part ways, since those at the same place begin together.
+fn in_step(first: &Plan, other: &Plan) -> Result<(), CliError> {
+    let titles = |plan: &Plan| plan.steps.iter().map(|step| step.title.clone()).collect::<Vec<_>>();
+    if titles(first) == titles(other) {
+        return Ok(());
+    }
+    let what =
+        format!("{} and {} would go through different steps, as their sizes differ", first.target.id, other.target.id);
+    Err(CliError::usage(what, "use the same part of each with --size, or run them one after another"))
+}
+
+/// Runs a plan with a bar.
+fn one(plan: &Plan, target: &mut dyn Target, store: &mut Store, stop: Stop) -> anyhow::Result<Finished> {
+    let provenance = origin::provenance(target.origin(), plan.seed, target.identity());
+    let mut bar = Bar::new(plan, stop, None);
+    let finished = run_plan(plan, target, store, &provenance, &mut bar);
+    bar.clear();
+    Ok(finished?)
+}
+
+/// Prints the plan of each; `command` is the one that runs all of them.
+pub(crate) fn show_plans(plans: &[(Named, Plan)], command: &str) -> anyhow::Result<()> {
+    for (i, (named, plan)) in plans.iter().enumerate() {
+        let gap = if i > 0 { "\n" } else { "" };
+        output::print(&format!("{gap}{}", text(plan, named.inspection(), command.to_owned())))?;
+    }
+    Ok(())
+}
