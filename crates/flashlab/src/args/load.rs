@@ -15,10 +15,10 @@ pub(crate) struct Load {
     /// Files and loop devices, loaded all at once, or one modelled drive; several with commas, or the option again
     #[arg(long, required = true, value_delimiter = ',', value_name = "PATH|DRIVE")]
     pub(crate) on: Vec<String>,
-    /// The load from a TOML file with the keys of a sweep in a suite
+    /// The load from a TOML file with the keys of a sweep in a suite, or several [[load]] with them at the same time
     #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "fio"])]
     pub(crate) job: Option<PathBuf>,
-    /// The loads from a fio job file, one section after another
+    /// The loads from a fio job file, one after another or at the same time as its sections say
     #[arg(long, value_name = "FILE", conflicts_with = "Keys")]
     pub(crate) fio: Option<PathBuf>,
     /// Only this section of the fio job file
