@@ -1,17 +1,10 @@
 //! `export --series`: the intervals of jobs, a direction of an interval a line.
 
 use crate::ReportError;
-use flashlab_samples::{Coordinates, Interval, IntervalDirection, LatencyHistogram, PointResult};
+use crate::csv_export::{COORDINATES, coordinates, line, text};
+use flashlab_samples::{Interval, IntervalDirection, LatencyHistogram, PointResult};
 
-const HEADER: [&str; 20] = [
-    "run",
-    "drive_id",
-    "suite",
-    "workload",
-    "iodepth",
-    "numjobs",
-    "threads",
-    "pass",
+const COLUMNS: [&str; 12] = [
     "start_ns",
     "length_ns",
     "direction",
@@ -38,7 +31,7 @@ impl SeriesCsv {
     /// Never for memory, which this writes to.
     pub fn new() -> Result<Self, ReportError> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(HEADER)?;
+        line(&mut writer, with_run("run".to_owned(), COORDINATES.map(str::to_owned)), COLUMNS)?;
         Ok(SeriesCsv(writer))
     }
 
@@ -50,47 +43,30 @@ impl SeriesCsv {
         for interval in intervals {
             for (name, direction) in ["read", "write", "trim"].into_iter().zip(interval.directions()) {
                 if !direction.is_empty() {
-                    self.line(run, point, interval, (name, direction))?;
+                    self.direction(run, point, interval, (name, direction))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn line(
+    fn direction(
         &mut self,
         run: i64,
         point: &PointResult,
         interval: &Interval,
         (name, direction): (&str, &IntervalDirection),
     ) -> Result<(), ReportError> {
-        let Coordinates { drive_id, suite, workload, iodepth, numjobs, threads, pass } = &point.at;
-        let cell = |value: &Option<u32>| value.map(|v| v.to_string()).unwrap_or_default();
         let lat = LatencyHistogram::from_sparse(&direction.lat);
         let at = |percent: f64| lat.percentile(percent).map(|p| p.value.0.to_string()).unwrap_or_default();
-        self.0.write_record([
-            &run.to_string(),
-            drive_id,
-            suite,
-            workload,
-            &cell(iodepth),
-            &cell(numjobs),
-            &cell(threads),
-            &cell(pass),
-            &interval.start.0.to_string(),
-            &interval.length.0.to_string(),
-            name,
-            &direction.ios.to_string(),
-            &direction.bytes.0.to_string(),
-            &lat.mean_ns().map(|mean| mean.to_string()).unwrap_or_default(),
-            &at(50.0),
-            &at(99.0),
-            &at(99.9),
-            &lat.max().map(|max| max.0.to_string()).unwrap_or_default(),
-            point.state.condition.word(),
-            point.origin.word(),
-        ])?;
-        Ok(())
+        let max = lat.max().map(|max| max.0.to_string()).unwrap_or_default();
+        let mean = lat.mean_ns().map(|mean| mean.to_string()).unwrap_or_default();
+        let (start, length) = (interval.start.0.to_string(), interval.length.0.to_string());
+        let (ios, bytes) = (direction.ios.to_string(), direction.bytes.0.to_string());
+        let (p50, p99, p999) = (at(50.0), at(99.0), at(99.9));
+        let (state, origin) = (point.state.condition.word(), point.origin.word());
+        let cells = [&start, &length, name, &ios, &bytes, &mean, &p50, &p99, &p999, &max, state, origin];
+        line(&mut self.0, with_run(run.to_string(), coordinates(&point.at)), cells)
     }
 
     /// The whole text.
@@ -98,7 +74,11 @@ impl SeriesCsv {
     /// # Errors
     /// As [`SeriesCsv::new`].
     pub fn finish(self) -> Result<String, ReportError> {
-        let bytes = self.0.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        text(self.0)
     }
+}
+
+/// The run before the coordinates.
+fn with_run(run: String, [drive, suite, workload, iodepth, numjobs, threads, pass]: [String; 7]) -> [String; 8] {
+    [run, drive, suite, workload, iodepth, numjobs, threads, pass]
 }
