@@ -3,10 +3,13 @@
 use super::RunObserver;
 use flashlab_samples::{Interval, JobResult};
 use flashlab_target::{Journal, JournalError, Observer, Progress, RunId, StepHeader};
+use flashlab_units::Nanos;
 
-/// Intervals of a series that wait for the journal: each call of it syncs a disk, perhaps the one that is
-/// measured, and a minute of seconds is little to lose with a process that is killed.
-const INTERVALS_MAX: usize = 60;
+/// The series of a job goes to the journal this much at a time: each call of it syncs a disk, perhaps the one
+/// that is measured, and a minute is little to lose with a process that is killed.
+const SERIES_EVERY: Nanos = Nanos::secs(60);
+/// Or so many short intervals, which take a megabyte or two.
+const INTERVALS_MAX: usize = 256;
 
 /// Hands the series of a step's jobs on to the journal.
 pub(super) struct JobWatch<'a> {
@@ -54,9 +57,11 @@ impl Observer for JobWatch<'_> {
 
     fn interval(&mut self, job: usize, interval: Interval) -> Option<Interval> {
         let waiting = &mut self.waiting[job];
+        let is_long = |first: &Interval| (interval.start + interval.length).saturating_sub(first.start) >= SERIES_EVERY;
+        let is_due = waiting.first().is_some_and(is_long) || waiting.len() + 1 >= INTERVALS_MAX;
         waiting.push(interval);
         // Those of a short job are kept with its result.
-        if waiting.len() >= INTERVALS_MAX {
+        if is_due {
             // Jobs stand behind the points in their order.
             let kept = self.journal.keep_intervals(self.run, self.header, job as u32, waiting);
             self.refused = self.refused.take().or(kept.err());
