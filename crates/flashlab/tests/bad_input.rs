@@ -34,7 +34,11 @@ const TEXTS: &[Case] = &[
     ),
     ("run ./loads.toml --on r6060-122", 2, &["r6060-122 is a modelled drive", "one load at a time", "mixed load"]),
     ("plan ./loads.toml --on r6060-122", 2, &["r6060-122 is a modelled drive", "one load at a time", "mixed load"]),
-    ("review --suite ./loads.toml --drives r6060-122 --out new", 2, &["r6060-122", "one load at a time", "mixed load"]),
+    (
+        "review --suite ./loads.toml --drives r6060-122 --out new",
+        2,
+        &["suite loads has", "one load at a time", "mixed load"],
+    ),
     ("load --on ./foreign.img --job ./no-load.toml", 2, &["./no-load.toml: `load` = 1", "give 2 to 64 loads"]),
     ("review --profile ./key-profile.toml --out new", 2, &["./key-profile.toml:3", "`usr`", "did you mean `user`?"]),
     ("review --profile ./spare.toml --out new", 2, &["./spare.toml: ", "capacity.user", "reserve of 4", "use at most"]),

@@ -196,7 +196,8 @@ fn at_once(file: &str, wave: &[FioJob], all: &[FioJob]) -> Result<(), CliError> 
     let own = |job: &FioJob| {
         let name =
             |option: &str| option.split_once('=').filter(|(key, _)| *key == "filename").map(|(_, v)| v.to_owned());
-        job.ignored.iter().find_map(|ignored| name(&ignored.option))
+        // That of the section goes before an inherited one.
+        job.ignored.iter().filter_map(|ignored| name(&ignored.option)).last()
     };
     let first = own(&wave[0]);
     if let Some(other) = wave.iter().find(|job| own(job) != first) {
