@@ -70,7 +70,13 @@ impl ModelledDrive {
             SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Sweep(_) => None,
         };
         let shortest = suite.steps.iter().filter_map(point).min();
-        Self::for_points(profile, hosts, profile_sha256, shortest)
+        let whole = Region { offset: Bytes::ZERO, length: profile.parameters.capacity.user.value };
+        let listed = |step: &SuiteStep| match step {
+            SuiteStep::Sweep(load) if load.replay.is_some() => Some(units_for(&profile, &load.job(1, 1, whole).ok()?)),
+            _ => None,
+        };
+        let units = suite.steps.iter().filter_map(listed).max().unwrap_or(0).max(units_for_points(&profile, shortest));
+        Self::with_units_max(profile, hosts, profile_sha256, units.min(MAPPED_UNITS_MAX))
     }
 
     /// A purged drive by a checked profile, loaded by `hosts`. `profile_sha256` identifies the text
@@ -88,24 +94,15 @@ impl ModelledDrive {
         profile_sha256: Option<String>,
         shortest: Option<Nanos>,
     ) -> Self {
-        let units = shortest.map_or(0.0, |shortest| {
-            let written = profile.parameters.program_rate().0 * shortest.as_secs_f64();
-            let buffers = ((BUFFERS_MEASURED + 1) * profile.parameters.write.buffer.value.0) as f64;
-            let p = &profile.parameters;
-            let full = (p.capacity.user.value.0 / p.mapping.indirection_unit.value.0) as f64;
-            full * buffers / written.max(1.0)
-        });
-        Self::with_units_max(profile, hosts, profile_sha256, (units as u64).min(MAPPED_UNITS_MAX))
+        let units = units_for_points(&profile, shortest);
+        Self::with_units_max(profile, hosts, profile_sha256, units.min(MAPPED_UNITS_MAX))
     }
 
     /// The same, for the replayed list of `job`: at a scale at which the list fits, one pass of it does not
     /// use up the free pool, and its overwrites are few beside the spare, as on the real drive; at most
     /// [`MAPPED_UNITS_MAX`] units are mapped. [`Footprint`] says whether that was enough.
     pub fn for_replay(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>, job: &Job) -> Self {
-        let m = &profile.parameters.mapping;
-        let program_units = profile.parameters.nand.program_unit.value.0 / m.indirection_unit.value.0;
-        let wanted = |f: Footprint| f.units_wanted(profile.spare_share(), program_units);
-        let units = Footprint::of(job, m.indirection_unit.value).map_or(0, wanted);
+        let units = units_for(&profile, job);
         Self::with_units_max(profile, hosts, profile_sha256, units.min(MAPPED_UNITS_MAX))
     }
 
@@ -418,7 +415,12 @@ impl Target for ModelledDrive {
             self.add_job_time(&scaled, &mut result);
         }
         let mut health = self.health_at(factor).since(&before);
-        if job.replay.is_some() {
+        if let Some(replay) = &job.replay {
+            if scaled.replay.as_ref().is_some_and(|placed| placed.summary().end > user) {
+                let text =
+                    format!("{} touches more than the model maps: it is folded into what there is", replay.source);
+                result.granted.features.push(text);
+            }
             // What the pool and the life of the whole drive lose does not follow from the scaled one.
             (health.free_pool, health.percentage_used) = (None, None);
         }
@@ -449,6 +451,26 @@ impl Target for ModelledDrive {
     fn scale(&self) -> u64 {
         self.geometry.factor
     }
+}
+
+/// Units to map for the replayed list of `job`.
+fn units_for(profile: &DriveProfile, job: &Job) -> u64 {
+    let m = &profile.parameters.mapping;
+    let program_units = profile.parameters.nand.program_unit.value.0 / m.indirection_unit.value.0;
+    let wanted = |f: Footprint| f.units_wanted(profile.spare_share(), program_units);
+    Footprint::of(job, m.indirection_unit.value).map_or(0, wanted)
+}
+
+/// Units to map so that a point of `shortest` writes several buffers; 0 for the coarsest scale.
+fn units_for_points(profile: &DriveProfile, shortest: Option<Nanos>) -> u64 {
+    let units = shortest.map_or(0.0, |shortest| {
+        let written = profile.parameters.program_rate().0 * shortest.as_secs_f64();
+        let buffers = ((BUFFERS_MEASURED + 1) * profile.parameters.write.buffer.value.0) as f64;
+        let p = &profile.parameters;
+        let full = (p.capacity.user.value.0 / p.mapping.indirection_unit.value.0) as f64;
+        full * buffers / written.max(1.0)
+    });
+    units as u64
 }
 
 /// Random writes of whole units until write amplification no longer moves.

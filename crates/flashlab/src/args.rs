@@ -2,9 +2,11 @@
 
 mod load;
 mod real;
+mod trace;
 
-pub(crate) use load::Load;
+pub(crate) use load::{AnyKeys, Load};
 pub(crate) use real::{CpuList, Engine, Fallback, Keep, Real};
+pub(crate) use trace::Trace;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
@@ -301,25 +303,25 @@ pub(crate) struct WhatIf {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LoadArgs {
     /// Access pattern: read, write, randread, randwrite, randrw, rw, trim, randtrim
-    #[arg(long, value_name = "RW")]
+    #[arg(long, value_name = "RW", conflicts_with = "trace")]
     pub(crate) rw: Option<String>,
     /// Transfer size
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "trace")]
     pub(crate) bs: Option<Bytes>,
     /// Outstanding I/Os a job [default: 1; 256 of a trace with times]
     #[arg(long, value_name = "N")]
     pub(crate) iodepth: Option<u32>,
     /// Jobs [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "trace")]
     pub(crate) numjobs: Option<u32>,
     /// Share of reads of a mixed load in percent [default: 50]
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", conflicts_with = "trace")]
     pub(crate) rwmixread: Option<u8>,
     /// Bytes a second that each job asks for [default: as fast as it can]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", conflicts_with = "trace")]
     pub(crate) rate: Option<BytesPerSecond>,
     /// Part of the drive that is used [default: all of it]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "trace")]
     pub(crate) size: Option<Bytes>,
     /// The load from a TOML file with these keys
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fio", "rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "size"])]
@@ -330,18 +332,8 @@ pub(crate) struct LoadArgs {
     /// Section of the fio job file, where it has several
     #[arg(long, value_name = "NAME", requires = "fio")]
     pub(crate) section: Option<String>,
-    /// The load from a trace: fio iolog, text of blkparse, or CSV of the MSR set at the SNIA
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "fio", "rw", "bs", "numjobs", "rwmixread", "rate", "size"])]
-    pub(crate) trace: Option<PathBuf>,
-    /// Format of the trace: iolog, blkparse, msr [default: told by its first lines]
-    #[arg(long, value_name = "FORMAT", requires = "trace")]
-    pub(crate) format: Option<String>,
-    /// Device of the trace whose requests are played, where it has several
-    #[arg(long, value_name = "NAME", requires = "trace")]
-    pub(crate) device: Option<String>,
-    /// Fold addresses of the trace that lie beyond the drive into it
-    #[arg(long, requires = "trace")]
-    pub(crate) fold: bool,
+    #[command(flatten)]
+    pub(crate) trace: Trace,
 }
 
 #[derive(Debug, ClapArgs)]

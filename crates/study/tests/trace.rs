@@ -30,7 +30,7 @@ fn list(count: u64, read_only: bool, beyond: Beyond, far: u64) -> Replay {
 }
 
 fn ask(replay: Replay, timed: bool) -> Result<WhatIf, StudyError> {
-    let (profile, hosts, load) = (profile(), hosts(), Load::replay("a trace", replay, timed, 64));
+    let (profile, hosts, load) = (profile(), hosts(), Load::replay("a trace", replay, timed.then_some(100), 64));
     let question = Question { drives: vec![&profile], hosts: &hosts, load: &load, daily: None, seed: 1, threads: 1 };
     what_if(&question, &Watch { stop: &|| false, done: &|_, _| {} })
 }

@@ -5,6 +5,7 @@ use super::execute::{Means, Request, show_plans};
 use crate::args::Load;
 use crate::catalog;
 use crate::exit::{CliError, Exit};
+use crate::trace::{self, Trace};
 use flashlab_interop::{Extent, FioJob};
 use flashlab_lab::PlanOptions;
 use flashlab_spec::{SpecError, Suite, SuiteStep, SweepStep};
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
         show_plans(&request.plans()?, &command)?;
         return Ok(Exit::Done);
     }
-    let files = [&args.job, &args.fio].into_iter().flatten();
+    let files = [&args.job, &args.fio, &args.trace.file].into_iter().flatten();
     request.execute(&Means {
         real: &args.real,
         keep: &args.keep,
@@ -44,7 +45,7 @@ fn quoted(word: &str) -> String {
 
 /// The load as it was asked for.
 enum Asked {
-    /// By options or a load file.
+    /// By options, a load file or a trace.
     One(Box<SweepStep>),
     /// By sections of a fio job file, one after another.
     Fio(Vec<FioJob>),
@@ -52,14 +53,16 @@ enum Asked {
 
 impl Asked {
     fn read(args: &Load) -> anyhow::Result<Self> {
+        let trace = Trace::asked(&args.trace)?;
         if let Some(file) = &args.fio {
             return fio(file, args.section.as_deref());
         }
-        let mut load = match (&args.job, args.keys.load()) {
+        let keys = || args.keys.load(&args.any);
+        let mut load = match (&args.job, trace.map(|trace| trace.load(&args.any)).or_else(keys)) {
             (Some(file), _) => SweepStep::parse(&catalog::read(file)?, &file.display().to_string())?,
             (None, Some(load)) => load,
             (None, None) => {
-                let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job FILE, or --fio FILE";
+                let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job, --fio or --trace FILE";
                 return Err(CliError::usage("no load was given", remedy).into());
             }
         };
@@ -117,6 +120,12 @@ impl Asked {
 /// The load in words.
 fn words(load: &SweepStep) -> String {
     let list = |axis: &[u32]| axis.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if let Some(replay) = &load.replay {
+        let (count, span) = (replay.summary().count, replay.summary().span);
+        let pace =
+            if load.time_percent.is_some() { format!("in {span} as recorded") } else { "without times".to_owned() };
+        return format!("{}, {count} requests {pace}, iodepth {}", replay.source, list(&load.iodepth));
+    }
     if !load.threads.is_empty() {
         return format!("{}, threads {}", load.name(), list(&load.threads));
     }
@@ -140,6 +149,7 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
         let remedy = "put stonewall into the second to run them one after another, or choose one with --section NAME";
         return Err(CliError::usage(what, remedy).into());
     }
+    trace::attach(&mut jobs)?;
     // What stands in a global section is inherited by several.
     let mut said = BTreeSet::new();
     for job in &jobs {

@@ -4,21 +4,18 @@ use super::threads;
 use crate::args::{LoadArgs, WhatIf};
 use crate::catalog::{self, Catalog};
 use crate::exit::{CliError, Exit};
+use crate::trace::{self, Trace};
 use crate::{output, stop};
-use flashlab_interop::{DeviceChoice, TraceFormat, TraceOptions};
 use flashlab_report::{Column, Table, number};
 use flashlab_samples::MetricName;
-use flashlab_spec::{Beyond, Rw, SpecError};
+use flashlab_spec::{Rw, SpecError};
 use flashlab_study::what_if::{self, Criterion, DriveAnswer, Figures, Load, LoadSpec, Question, Watch};
 use flashlab_units::Bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write;
-use std::io::BufReader;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-/// Requests of a trace with times that may be in flight: as many as hosts keep in a queue of a drive.
-const TRACE_DEPTH: u32 = 256;
 const RWS: [Rw; 8] =
     [Rw::Read, Rw::Write, Rw::RandRead, Rw::RandWrite, Rw::RandRw, Rw::ReadWrite, Rw::Trim, Rw::RandTrim];
 
@@ -35,7 +32,10 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
         output::check(path, args.json.replace)?;
         let mut inputs: Vec<(&str, &Path)> = args.profile.iter().map(|p| ("a drive profile", p.as_path())).collect();
         inputs.extend(
-            [&args.load.job, &args.load.fio, &args.load.trace].into_iter().flatten().map(|f| ("the load", f.as_path())),
+            [&args.load.job, &args.load.fio, &args.load.trace.file]
+                .into_iter()
+                .flatten()
+                .map(|f| ("the load", f.as_path())),
         );
         output::keep_apart(&[("--json", path)], &inputs)?;
     }
@@ -64,13 +64,10 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
 
 /// The load that was asked for.
 fn load(args: &LoadArgs) -> anyhow::Result<Load> {
-    if let Some(file) = &args.trace {
-        return trace(file, args);
-    }
-    // An option that a trace needs is not asked for where another option excludes the trace.
-    if args.fold || args.format.is_some() || args.device.is_some() {
-        let what = "--format, --device and --fold are for a trace";
-        return Err(CliError::usage(what, "give --trace FILE, or leave them out").into());
+    if let Some(trace) = Trace::asked(&args.trace)? {
+        let iodepth = args.iodepth.unwrap_or_else(|| trace.depth());
+        let title = trace.title(&iodepth.to_string());
+        return Ok(Load::replay(title, trace.replay, trace.time_percent, iodepth));
     }
     if let Some(file) = &args.fio {
         return fio(file, args.section.as_deref());
@@ -125,30 +122,14 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Load> {
         job.iodepth,
         job.numjobs
     );
-    let job = job.clone();
+    let mut job = [job.clone()];
+    trace::attach(&mut job)?;
+    let [job] = job;
+    if let Some((replay, time_percent)) = job.list() {
+        let title = format!("{title}, replaying {}", replay.source);
+        return Ok(Load::replay(title, replay.clone(), time_percent, job.iodepth));
+    }
     Ok(Load::new(title, move |capacity| job.on(capacity)))
-}
-
-/// A trace; what was understood of it goes to standard error.
-fn trace(file: &Path, args: &LoadArgs) -> anyhow::Result<Load> {
-    let name = file.display().to_string();
-    let known = |word: &String| {
-        let found = TraceFormat::ALL.into_iter().find(|format| format.word() == word.as_str());
-        found.ok_or_else(|| SpecError::unknown("trace format", word, TraceFormat::ALL.iter().map(|f| f.word())))
-    };
-    let options = TraceOptions {
-        format: args.format.as_ref().map(known).transpose()?,
-        device: args.device.clone().map_or(DeviceChoice::Only, DeviceChoice::Named),
-        beyond: if args.fold { Beyond::Fold } else { Beyond::Refuse },
-        ..TraceOptions::default()
-    };
-    let read = flashlab_interop::read_trace(BufReader::new(catalog::open(file)?), &name, &options)?;
-    eprintln!("{read}");
-    let iodepth = args.iodepth.unwrap_or(if read.timed { TRACE_DEPTH } else { 1 });
-    let (count, span) = (read.summary.requests(), read.summary.span);
-    let pace = if read.timed { format!("in {span} as recorded") } else { "without times".to_owned() };
-    let title = format!("{} trace {name}: {count} requests {pace}, iodepth {iodepth}", read.format);
-    Ok(Load::replay(title, read.replay, read.timed, iodepth))
 }
 
 fn text(answer: &what_if::WhatIf) -> String {

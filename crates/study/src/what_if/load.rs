@@ -112,11 +112,11 @@ impl Load {
         Load { title: title.into(), place: Arc::new(place) }
     }
 
-    /// Of a list of requests: at its times if it is `timed`, else as fast as `iodepth` in flight allow.
-    pub fn replay(title: impl Into<String>, replay: Replay, timed: bool, iodepth: u32) -> Self {
+    /// Of a list of requests: at its times stretched to `time_percent`, else as fast as `iodepth` in flight allow.
+    pub fn replay(title: impl Into<String>, replay: Replay, time_percent: Option<u32>, iodepth: u32) -> Self {
         let title = title.into();
         let name = title.clone();
-        Load::new(title, move |capacity| trace::job(&name, &replay, timed, iodepth, capacity))
+        Load::new(title, move |capacity| trace::job(&name, &replay, time_percent, iodepth, capacity))
     }
 
     /// For people.
