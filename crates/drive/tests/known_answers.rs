@@ -1,34 +1,18 @@
 //! The modelled drive against answers that are known without it: sums of times, queueing theory,
 //! Little's law, and itself at another scale.
 
+mod common;
+
+use common::{CAPACITY, host, hosts, hosts_with, profile};
 use flashlab_drive::ModelledDrive;
 use flashlab_samples::{DirectionResult, Ended, JobResult, Origin};
-use flashlab_spec::{Arrival, DriveProfile, Generator, HostProfile, Hosts, Job, Rate, Region, Rw, Verify};
+use flashlab_spec::{Arrival, DriveProfile, Generator, Job, Rate, Region, Rw, Verify};
 use flashlab_target::{Observer, Progress, Purge, Target, Unobserved};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use sha2::{Digest, Sha256};
 
-const CAPACITY: Bytes = Bytes(122_880_000_000_000);
-
-fn profile() -> DriveProfile {
-    DriveProfile::parse(include_str!("drive.toml"), "drive.toml").expect("a good profile")
-}
-
-fn host() -> HostProfile {
-    HostProfile::parse(include_str!("../../../data/hosts/fio.toml"), "fio.toml").expect("a good host")
-}
-
-fn hosts(fio: HostProfile) -> Hosts {
-    let parse = |text, file| HostProfile::parse(text, file).expect("a good host");
-    Hosts::new(vec![
-        fio,
-        parse(include_str!("../../../data/hosts/gdsio.toml"), "gdsio.toml"),
-        parse(include_str!("../../../data/hosts/checkpoint.toml"), "checkpoint.toml"),
-    ])
-}
-
 fn drive(profile: DriveProfile) -> ModelledDrive {
-    ModelledDrive::new(profile, hosts(host()), None)
+    ModelledDrive::new(profile, hosts(), None)
 }
 
 fn job(rw: Rw, bs: Bytes, iodepth: u32, numjobs: u32) -> Job {
@@ -125,7 +109,7 @@ fn random_reads_on_dies_follow_queueing_theory() {
     let (dies, t_read) = (f64::from(p.parameters.nand.dies.value), p.parameters.nand.read_time.value.as_secs_f64());
     let mut fast = host();
     (fast.submit_time.value, fast.resubmit_gap.value, fast.jobs_delay) = (Nanos(0), Nanos(0), None);
-    let mut d = ModelledDrive::new(p, hosts(fast), None);
+    let mut d = ModelledDrive::new(p, hosts_with(fast), None);
     fill(&mut d);
     for (iodepth, numjobs) in [(1, 8), (8, 8), (32, 8), (64, 16)] {
         let q = f64::from(iodepth * numjobs);
@@ -163,7 +147,7 @@ fn littles_law_holds() {
 #[test]
 fn results_do_not_move_with_the_scale() {
     let at = |units_max: u64| {
-        let mut d = ModelledDrive::with_units_max(profile(), hosts(host()), None, units_max);
+        let mut d = ModelledDrive::with_units_max(profile(), hosts(), None, units_max);
         fill(&mut d);
         fill(&mut d);
         let read = run(&mut d, &job(Rw::RandRead, Bytes::kib(4), 32, 8));
@@ -203,7 +187,7 @@ fn steady_figures((scale, smaller): (u64, u64)) -> Vec<(&'static str, f64)> {
     p.parameters.mapping.superblocks.value = SUPERBLOCKS as u32;
     let capacity = c.user.value;
     let units = capacity.0 / p.parameters.mapping.indirection_unit.value.0;
-    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, units / scale);
+    let mut d = ModelledDrive::with_units_max(p, hosts(), None, units / scale);
     assert_eq!(d.scale(), scale, "the map has as many units as were asked for");
     let whole = Region { offset: Bytes(0), length: capacity };
     let base = |rw, kib, iodepth, numjobs| Job { region: whole, ..job(rw, Bytes::kib(kib), iodepth, numjobs) };
@@ -279,7 +263,7 @@ fn results_agree_at_any_size_of_a_superblock() {
 #[test]
 fn figures_are_the_same_to_the_bit_everywhere() {
     let figures = || {
-        let mut d = ModelledDrive::with_units_max(profile(), hosts(host()), None, 1);
+        let mut d = ModelledDrive::with_units_max(profile(), hosts(), None, 1);
         let open = Arrival::Poisson(Rate::iops(200_000));
         let mut jobs = [
             job(Rw::RandWrite, Bytes::kib(32), 16, 2),
@@ -324,7 +308,7 @@ fn a_fill_leaves_no_hole() {
     let mut p = profile();
     p.parameters.write.buffer.value = Bytes::mib(1);
     let unit = p.parameters.mapping.indirection_unit.value.0;
-    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, 1);
+    let mut d = ModelledDrive::with_units_max(p, hosts(), None, 1);
     let filled = fill(&mut d);
     let holes = (0..filled.write.bytes.0 / unit).filter(|lpn| !d.is_mapped(Bytes(lpn * unit))).count();
     assert_eq!(holes, 0);
@@ -363,7 +347,7 @@ fn a_buffer_full_of_rests_makes_progress() {
     let mut p = profile();
     p.parameters.write.buffer.value = Bytes::mib(1);
     (p.parameters.mapping.handles.value, p.parameters.mapping.reserve_superblocks.value) = (8, 11);
-    let mut d = ModelledDrive::with_units_max(p, hosts(host()), None, 1);
+    let mut d = ModelledDrive::with_units_max(p, hosts(), None, 1);
     for (kib, numjobs) in [(32, 8), (960, 1)] {
         let placement = (0..numjobs).map(|stream| stream as u16).collect();
         let amount = Some(Bytes(d.scale() * (60 << 20)));
@@ -475,7 +459,7 @@ fn ranks_write_their_extents_at_their_own_speed() {
         ..job(Rw::Write, Bytes::mib(1), 4, 8)
     };
     let r = run(&mut d, &checkpoint);
-    let checkpoint = hosts(host()).of(Generator::Checkpoint).clone();
+    let checkpoint = hosts().of(Generator::Checkpoint).clone();
     let ranks = 8.0 * checkpoint.job_rate.expect("ranks have a rate").value.0;
     let besides = checkpoint.job_time.expect("a checkpoint takes a time besides").value.as_secs_f64();
     let rate = bytes as f64 / (bytes as f64 / ranks + besides);

@@ -1,26 +1,14 @@
 //! What the modelled drive says beside rates and latencies: where the time of requests went, and the wear
 //! of its flash.
 
+mod common;
+
+use common::{CAPACITY, hosts, profile};
 use flashlab_drive::ModelledDrive;
 use flashlab_samples::{ClassTimes, HealthLog, JobResult};
-use flashlab_spec::{DriveProfile, HostProfile, Hosts, Job, Region, Rw};
+use flashlab_spec::{DriveProfile, Job, Region, Rw};
 use flashlab_target::{Purge, Target, Unobserved};
 use flashlab_units::{Bytes, Nanos};
-
-const CAPACITY: Bytes = Bytes(122_880_000_000_000);
-
-fn profile() -> DriveProfile {
-    DriveProfile::parse(include_str!("drive.toml"), "drive.toml").expect("a good profile")
-}
-
-fn hosts() -> Hosts {
-    let parse = |text, file| HostProfile::parse(text, file).expect("a good host");
-    Hosts::new(vec![
-        parse(include_str!("../../../data/hosts/fio.toml"), "fio.toml"),
-        parse(include_str!("../../../data/hosts/gdsio.toml"), "gdsio.toml"),
-        parse(include_str!("../../../data/hosts/checkpoint.toml"), "checkpoint.toml"),
-    ])
-}
 
 /// As small as a drive can be: what is asked for here does not depend on the scale.
 fn drive(profile: DriveProfile) -> ModelledDrive {

@@ -1,31 +1,18 @@
 //! Replayed lists on the modelled drive: what is kept of them at its scale, and that all of it is played.
 
+mod common;
+
+use common::{CAPACITY, hosts, profile};
 use flashlab_drive::{Footprint, ModelledDrive};
 use flashlab_samples::{Ended, JobResult};
-use flashlab_spec::{
-    Arrival, Beyond, Direction, DriveProfile, HostProfile, Hosts, Job, Region, Replay, ReplayEnd, ReplayRequest, Rw,
-};
+use flashlab_spec::{Arrival, Beyond, Direction, Job, Region, Replay, ReplayEnd, ReplayRequest, Rw};
 use flashlab_target::{Target, Unobserved};
 use flashlab_units::{Bytes, Nanos};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-const CAPACITY: Bytes = Bytes(122_880_000_000_000);
 const UNIT: u64 = 32_768;
 const TIMED: Arrival = Arrival::Recorded { time_percent: 100 };
-
-fn profile() -> DriveProfile {
-    DriveProfile::parse(include_str!("drive.toml"), "drive.toml").expect("a good profile")
-}
-
-fn hosts() -> Hosts {
-    let parse = |text, file| HostProfile::parse(text, file).expect("a good host");
-    Hosts::new(vec![
-        parse(include_str!("../../../data/hosts/fio.toml"), "fio.toml"),
-        parse(include_str!("../../../data/hosts/gdsio.toml"), "gdsio.toml"),
-        parse(include_str!("../../../data/hosts/checkpoint.toml"), "checkpoint.toml"),
-    ])
-}
 
 fn request(at: Nanos, direction: Direction, offset: u64, length: u32) -> ReplayRequest {
     ReplayRequest { at, direction, offset: Bytes(offset), length }

@@ -38,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Review modelled drives and write the report, the CSV and the store into a folder
     Review(Review),
-    /// Run a suite on a file, a loop device or a modelled drive
+    /// Run a suite on a file or loop device, on several at once, or on a modelled drive
     Run(Run),
     /// Run one load, or a sweep of it, on a file, on several at once, or on a modelled drive
     Load(Box<Load>),
@@ -208,6 +208,9 @@ pub(crate) struct Export {
     /// JSON with histograms, series and the whole provenance
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
+    /// CSV of the jobs second by second: a direction of an interval a row
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) series: Option<PathBuf>,
     /// CSV of where the time of the requests went: one stage of a class of requests a row
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) stages: Option<PathBuf>,

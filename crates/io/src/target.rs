@@ -103,7 +103,10 @@ impl FileTarget {
         }
         let flags = libc::O_CLOEXEC | if options.direct { libc::O_DIRECT } else { 0 };
         // No O_EXCL: the permit holds a device exclusively for as long as it lives.
-        let file = File::options().read(true).write(permit.is_some()).custom_flags(flags).open(&path);
+        let open = |flags| File::options().read(true).write(permit.is_some()).custom_flags(flags).open(&path);
+        // A read should not write a time of access. Only the owner of a file may ask for that.
+        let file = open(flags | libc::O_NOATIME)
+            .or_else(|e| if e.raw_os_error() == Some(libc::EPERM) { open(flags) } else { Err(e) });
         let file = file.map_err(|e| open_error(&inspection.path, e, options.direct))?;
         if let Some(permit) = &permit {
             permit.check(&file).map_err(|e| TargetError::NotPermitted {

@@ -2,8 +2,10 @@
 
 mod common;
 
-use flashlab_report::{ReportError, fidelity_csv, html, manifest_json, results_csv, results_json, stages_csv};
-use flashlab_samples::MetricName;
+use flashlab_report::{
+    ReportError, SeriesCsv, fidelity_csv, html, manifest_json, results_csv, results_json, stages_csv,
+};
+use flashlab_samples::{LatencyHistogram, MetricName};
 use serde_json::Value;
 
 const HEADER: &str = "drive_id,suite,workload,iodepth,numjobs,threads,pass,metric,value,unit,state,provenance";
@@ -149,5 +151,30 @@ fn the_manifest_holds_what_the_csv_leaves_out() {
     let run = &json["runs"][0];
     for key in ["tool", "version", "commit", "seed", "started", "host", "kernel", "state_before", "granted", "suite"] {
         assert!(!run[key].is_null(), "{key}");
+    }
+}
+
+#[test]
+fn a_series_is_a_line_a_direction_with_the_latencies_of_its_interval() {
+    let run = common::measured_quick(2, 5);
+    let (point, job) = run.points().find_map(|p| Some((p, p.job.as_ref()?))).expect("a job");
+    let mut csv = SeriesCsv::new().expect("a header");
+    // In two parts, as they are read from a store.
+    let (first, rest) = job.series.intervals.split_at(2);
+    csv.add(7, point, first).expect("lines");
+    csv.add(7, point, rest).expect("lines");
+    let text = csv.finish().expect("a text");
+    let records: Vec<csv::StringRecord> =
+        csv::Reader::from_reader(text.as_bytes()).records().map(|r| r.expect("a record")).collect();
+    assert_eq!(records.len(), job.series.intervals.len(), "one direction only");
+    for (record, interval) in records.iter().zip(&job.series.intervals) {
+        let [direction] = interval.directions().into_iter().filter(|d| !d.is_empty()).collect::<Vec<_>>()[..] else {
+            panic!("one direction")
+        };
+        let lat = LatencyHistogram::from_sparse(&direction.lat);
+        assert_eq!((&record[0], &record[8]), ("7", interval.start.0.to_string().as_str()));
+        assert_eq!((&record[11], &record[12]), (&*direction.ios.to_string(), &*direction.bytes.0.to_string()));
+        assert_eq!(record[13].parse::<f64>().ok(), lat.mean_ns());
+        assert_eq!(record[15].parse::<u64>().ok(), lat.percentile(99.0).map(|p| p.value.0));
     }
 }

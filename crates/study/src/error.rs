@@ -71,6 +71,6 @@ pub enum StudyError {
     #[error("{0}\n  a whole example: a file in data/drives")]
     Profile(String),
     /// The caller stopped it.
-    #[error("stopped before all answers were there\n  run it again, with fewer drives if it takes too long")]
+    #[error("stopped before all answers were there; nothing was written\n  run it again")]
     Stopped,
 }

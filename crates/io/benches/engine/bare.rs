@@ -90,7 +90,7 @@ impl Entries {
 
 /// `ios` of a load at full depth, nothing else; with `TIMED`, two stamps a batch and a histogram.
 pub fn run<const TIMED: bool>(load: Load, path: &Path, size: Bytes, ios: u64) -> Outcome<()> {
-    let flags = if load.is_direct() { libc::O_DIRECT } else { 0 };
+    let flags = libc::O_NOATIME | if load.is_direct() { libc::O_DIRECT } else { 0 };
     let file = File::options().read(true).write(load.writes()).custom_flags(flags).open(path)?;
     let mut ring = ring()?;
     let bs = load.bs().0 as u32;

@@ -3,11 +3,16 @@
 use flashlab_units::Bytes;
 use std::path::Path;
 
+/// Fits the second-level cache of a core of most servers, with the buffers.
+const CACHED: Bytes = Bytes::mib(1);
+
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// 4 KiB random reads from the page cache.
+    /// 4 KiB random reads from the page cache, of a part of the file that also fits the CPU's.
     Cached,
+    /// The same of all of the file, so that most of the cost is memory.
+    CachedLarge,
     /// 4 KiB random reads, O_DIRECT.
     Direct,
     /// Requests that ask nothing: IORING_OP_NOP, and fio's null engine.
@@ -19,11 +24,13 @@ pub enum Load {
 }
 
 impl Load {
-    pub const ALL: [Load; 5] = [Load::Cached, Load::Direct, Load::Nop, Load::SeqRead, Load::SeqWrite];
+    pub const ALL: [Load; 6] =
+        [Load::Cached, Load::CachedLarge, Load::Direct, Load::Nop, Load::SeqRead, Load::SeqWrite];
 
     pub const fn word(self) -> &'static str {
         match self {
             Load::Cached => "cached",
+            Load::CachedLarge => "cached-large",
             Load::Direct => "direct",
             Load::Nop => "nop",
             Load::SeqRead => "seq-read",
@@ -51,13 +58,19 @@ impl Load {
         matches!(self, Load::SeqWrite)
     }
 
+    /// How much of a file of this size is used.
+    pub fn part(self, file: Bytes) -> Bytes {
+        if self == Load::Cached { file.min(CACHED) } else { file }
+    }
+
     /// I/Os of a full measurement: a second or two each on a slow machine.
     pub const fn ios(self) -> u64 {
         match self {
-            Load::Cached => 1_500_000,
+            Load::Cached | Load::CachedLarge => 1_500_000,
             Load::Direct => 250_000,
             Load::Nop => 10_000_000,
-            Load::SeqRead | Load::SeqWrite => 30_000,
+            Load::SeqRead => 80_000,
+            Load::SeqWrite => 40_000,
         }
     }
 }

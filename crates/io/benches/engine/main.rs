@@ -28,6 +28,8 @@ use std::process::{Command, Stdio};
 pub const DEPTH: u32 = 32;
 /// I/Os of a run that only starts up and ends.
 const FEW: u64 = 256;
+/// Such runs before each measurement.
+const START_UPS: usize = 3;
 /// Pairs of the depth-1 comparison.
 const LATENCY_PAIRS: usize = 31;
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -127,8 +129,11 @@ fn measured(mut command: Command) -> Outcome<(String, Cost)> {
 /// Cost of an I/O, without start-up.
 fn cost(program: Program, load: Load, path: &Path, plan: &Plan) -> Outcome<Cost> {
     let ios = (load.ios() / plan.divisor).max(2 * FEW);
-    let run = |ios| measured(command(program, load, path, plan.file, DEPTH, ios)?);
-    let ((_, few), (_, many)) = (run(FEW)?, run(ios)?);
+    let run = |ios| measured(command(program, load, path, load.part(plan.file), DEPTH, ios)?);
+    // Start-up varies by more than some loads cost: the median of a few.
+    let mut few = (0..START_UPS).map(|_| Ok(run(FEW)?.1)).collect::<Outcome<Vec<Cost>>>()?;
+    few.sort_by(|a, b| a.total().total_cmp(&b.total()));
+    let (few, many) = (few[START_UPS / 2], run(ios)?.1);
     let each = |few: f64, many: f64| (many - few).max(0.0) / (ios - FEW) as f64;
     Ok(Cost { user: each(few.user, many.user), system: each(few.system, many.system) })
 }
@@ -178,7 +183,7 @@ fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
 
 /// One block of the table: all programs in turn, each round in the reverse order of the last.
 fn compare(load: Load, path: &Path, plan: &Plan, programs: &[Program]) -> Outcome<()> {
-    if load == Load::Cached {
+    if !load.is_direct() {
         File::open(path)?.read_to_end(&mut Vec::new())?;
     }
     let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); programs.len()];
@@ -196,7 +201,7 @@ fn compare(load: Load, path: &Path, plan: &Plan, programs: &[Program]) -> Outcom
         let (ratio, low, high) = spread(ratios);
         let name = program.name();
         println!(
-            "{:<10} {name:<12} {total:>8.3} {user:>8.3} {system:>8.3}   {ratio:>6.3} [{low:.3} {high:.3}]",
+            "{:<12} {name:<12} {total:>8.3} {user:>8.3} {system:>8.3}   {ratio:>6.3} [{low:.3} {high:.3}]",
             load.word()
         );
     }
@@ -300,7 +305,7 @@ fn main() -> Outcome<()> {
     let path = folder.path().join("bench.img");
     fill(&path, plan.file)?;
     println!("iodepth {DEPTH}, one job, {} rounds; medians of CPU us an I/O, and of ours / this", plan.pairs);
-    println!("{:<10} {:<12} {:>8} {:>8} {:>8}   {:>6}", "load", "program", "total", "user", "system", "ratio");
+    println!("{:<12} {:<12} {:>8} {:>8} {:>8}   {:>6}", "load", "program", "total", "user", "system", "ratio");
     for load in &plan.loads {
         compare(*load, &path, &plan, &programs)?;
     }

@@ -213,7 +213,7 @@ pub struct JobJson {
     /// Where the time of each class of request went, in the order of the path; empty where the target
     /// does not say.
     pub classes: Vec<ClassTimes>,
-    /// Consecutive intervals; empty where there is no wall clock.
+    /// Consecutive intervals; empty where there is no wall clock. Of more than 4,096 several come as one.
     pub series: Vec<IntervalJson>,
 }
 
@@ -309,6 +309,8 @@ pub struct IntervalJson {
     pub read: IntervalDirectionJson,
     /// Writes.
     pub write: IntervalDirectionJson,
+    /// Trims; `bytes` are what was deallocated.
+    pub trim: IntervalDirectionJson,
 }
 
 /// One direction of an interval; latencies are `null` without an I/O.
@@ -511,6 +513,7 @@ impl IntervalJson {
             length_ns: interval.length.0,
             read: IntervalDirectionJson::of(&interval.read),
             write: IntervalDirectionJson::of(&interval.write),
+            trim: IntervalDirectionJson::of(&interval.trim),
         }
     }
 }
