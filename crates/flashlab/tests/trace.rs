@@ -157,7 +157,7 @@ fn a_trace_without_times_is_as_fast_as_it_goes_and_one_beyond_the_end_is_refused
         ("--trace t.log --fio t.log", 2, "--trace"),
         ("--rw read --fold", 2, "--trace"),
         ("--job t.log --fold", 2, "--trace"),
-        ("--trace t.log --store t.log", 4, "is also the load"),
+        ("--trace t.log --fold --store t.log", 4, "is also the load"),
     ] {
         let done = place.flashlab(&format!("load --on ./t.img {arguments}")).code(code);
         assert!(done.err.contains(says), "{arguments}: no {says} in {}", done.err);
