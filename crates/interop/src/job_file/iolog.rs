@@ -84,7 +84,7 @@ pub(super) fn trace(builder: &mut Builder<'_>) -> Result<Option<FioTrace>, Inter
     let trace = FioTrace {
         file: entry.value.clone().unwrap_or_default(),
         line: entry.line,
-        no_stall: builder.section.is_on(Key::ReplayNoStall),
+        no_stall: builder.read(Key::ReplayNoStall, |_, text| values::flag(Some(text)))?.unwrap_or(false),
         time_percent: speed.unwrap_or(PERCENT),
         redirect: builder.section.get(Key::ReplayRedirect).is_some(),
         list: None,

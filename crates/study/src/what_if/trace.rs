@@ -243,7 +243,7 @@ impl Played<'_> {
         }
         if self.order.job.arrival.is_closed() {
             let depth = self.order.job.iodepth;
-            says.push(format!("played without times, as fast as possible: {depth} in flight"));
+            says.push(format!("the trace is played as if it had no times, as fast as possible: {depth} in flight"));
         }
         says
     }
