@@ -20,9 +20,11 @@ use std::time::Instant;
 const POOL_SHARE_MIN: f64 = 1.0 / 6.0;
 /// Writes that go to free space are not amplified, but for padding.
 const AMPLIFICATION_MIN: f64 = 1.1;
-/// Intervals of a series that wait for the journal: each call of it syncs a disk, perhaps the one that is
-/// measured, and a minute of seconds is little to lose with a process that is killed.
-const INTERVALS_MAX: usize = 60;
+/// The series of a job goes to the journal this much at a time: each call of it syncs a disk, perhaps the one
+/// that is measured, and a minute is little to lose with a process that is killed.
+const SERIES_EVERY: Nanos = Nanos::secs(60);
+/// Or so many short intervals, which take a megabyte or two.
+const INTERVALS_MAX: usize = 256;
 /// Fills after which a target counts as preconditioned.
 const FILLS_OF_A_PRECONDITION: u32 = 2;
 
@@ -465,9 +467,11 @@ impl Observer for JobWatch<'_> {
     }
 
     fn interval(&mut self, interval: Interval) -> Option<Interval> {
+        let is_long = |first: &Interval| (interval.start + interval.length).saturating_sub(first.start) >= SERIES_EVERY;
+        let is_due = self.waiting.first().is_some_and(is_long) || self.waiting.len() + 1 >= INTERVALS_MAX;
         self.waiting.push(interval);
         // Those of a short job are kept with its result.
-        if self.waiting.len() >= INTERVALS_MAX {
+        if is_due {
             let kept = self.journal.keep_intervals(self.run, self.header, &self.waiting);
             self.refused = self.refused.take().or(kept.err());
             self.waiting.clear();
