@@ -414,17 +414,8 @@ impl Target for ModelledDrive {
         if !scaled.extents.is_empty() {
             self.add_job_time(&scaled, &mut result);
         }
-        let mut health = self.health_at(factor).since(&before);
-        if let Some(replay) = &job.replay {
-            if scaled.replay.as_ref().is_some_and(|placed| placed.summary().end > user) {
-                let text =
-                    format!("{} touches more than the model maps: it is folded into what there is", replay.source);
-                result.granted.features.push(text);
-            }
-            // What the pool and the life of the whole drive lose does not follow from the scaled one.
-            (health.free_pool, health.percentage_used) = (None, None);
-        }
-        result.health = Some(health);
+        let health = self.health_at(factor).since(&before);
+        result.health = Some(if job.replay.is_some() { of_list(health, &scaled, user, &mut result) } else { health });
         Ok(result)
     }
 
@@ -451,6 +442,17 @@ impl Target for ModelledDrive {
     fn scale(&self) -> u64 {
         self.geometry.factor
     }
+}
+
+/// What the health of a scaled drive says of a list that is not scaled; whether the list was folded is added to
+/// the result.
+fn of_list(health: HealthLog, scaled: &Job, user: Bytes, result: &mut JobResult) -> HealthLog {
+    if let Some(placed) = scaled.replay.as_ref().filter(|placed| placed.summary().end > user) {
+        let text = format!("replay: {} touches more than the model maps, and is folded into it", placed.source);
+        result.granted.features.push(text);
+    }
+    // What the pool and the life of the whole drive lose does not follow from the scaled one.
+    HealthLog { free_pool: None, percentage_used: None, ..health }
 }
 
 /// Units to map for the replayed list of `job`.

@@ -190,7 +190,7 @@ fn a_trace_that_is_not_kept_up_with_says_so() {
     let place = Place::new();
     place.flashlab("load --on ./t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
     let mut text = "fio version 3 iolog\n0 a add\n0 a open\n".to_owned();
-    (0..4_000).for_each(|i| _ = writeln!(text, "{} a write {} 1048576", i, i % 8 << 20));
+    (0..4_000).for_each(|i| _ = writeln!(text, "{} a write {} 1048576", i, (i % 8) << 20));
     place.write("t.log", text);
     let done = place.flashlab("load --on ./t.img --trace t.log --iodepth 1 --json -").code(0);
     let said = point(&done)["remarks"].to_string();

@@ -303,12 +303,6 @@ fn what_cannot_be_taken_over_is_refused_by_name() {
         ("[a]\nrandom_distribution=sequence:1\n", "no distribution that is taken over"),
         ("[a]\npercentage_random=0,25,0\n", "order of offsets"),
         ("[a]\noffset_increment=500M\n", "order of offsets"),
-        ("[a]\nread_iolog=t.log\nnumjobs=2\n", "a.fio:3: `numjobs`: read_iolog is given too"),
-        ("[a]\nread_iolog=t.log\nrate_iops=100\n", "the pace is that of the trace"),
-        ("[a]\nread_iolog=t.log\nruntime=9\ntime_based\n", "replayed once"),
-        ("[a]\nread_iolog=t.log\nreplay_time_scale=0\n", "100 is as recorded"),
-        ("[a]\nread_iolog=t.log\nreplay_scale=4\n", "a.fio:3: `replay_scale`: addresses, sizes and requests"),
-        ("[a]\nread_iolog=t.log\nreplay_skip=trim\n", "those of the trace"),
     ] {
         let message = read(text).expect_err(text).to_string();
         assert!(message.contains(says), "{says}: {message}");
@@ -341,6 +335,17 @@ fn a_trace_is_a_load_once_it_was_read() {
     }
     let trace = one("[a]\nread_iolog=t.log\nreplay_redirect=x\n").trace.expect("a trace");
     assert_eq!((trace.file.as_str(), trace.line, trace.redirect), ("t.log", 2, true));
+    for (text, says) in [
+        ("[a]\nread_iolog=t.log\nnumjobs=2\n", "a.fio:3: `numjobs`: read_iolog is given too"),
+        ("[a]\nread_iolog=t.log\nrate_iops=100\n", "the pace is that of the trace"),
+        ("[a]\nread_iolog=t.log\nruntime=9\ntime_based\n", "replayed once"),
+        ("[a]\nread_iolog=t.log\nreplay_time_scale=0\n", "100 is as recorded"),
+        ("[a]\nread_iolog=t.log\nreplay_scale=4\n", "a.fio:3: `replay_scale`: addresses, sizes and requests"),
+        ("[a]\nread_iolog=t.log\nreplay_skip=trim\n", "those of the trace"),
+    ] {
+        let message = read(text).expect_err(text).to_string();
+        assert!(message.contains(says), "{says}: {message}");
+    }
     let without = one("[a]\nrw=read\nreplay_no_stall=1\n");
     assert!(without.trace.is_none() && notes(&without).contains("3: it changes nothing without read_iolog"));
 }
