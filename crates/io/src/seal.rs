@@ -146,7 +146,8 @@ pub(crate) fn check(
     }
     let (mut zeros, mut foreign) = (None, None);
     let mut own: Option<(u64, u64)> = None;
-    let mut last = None;
+    // The first logical block of the oldest write shows what is wrong.
+    let mut oldest: Option<(u64, Finding)> = None;
     for (part, address) in block.chunks_exact(sector).zip((address..).step_by(sector)) {
         match look(part) {
             Sector::Broken(found) => return Some(Finding { wrong: Wrong::Corrupt, address, found }),
@@ -156,20 +157,23 @@ pub(crate) fn check(
                 // A block of another ledger is older than all of this one.
                 let age = if seed.is_none_or(|seed| seed == found.seed) { found.generation } else { 0 };
                 own = Some(own.map_or((age, age), |(low, high)| (low.min(age), high.max(age))));
-                last = Some(Finding { wrong: Wrong::Torn, address, found: Some(found) });
+                if oldest.is_none_or(|(known, _)| age < known) {
+                    oldest = Some((age, Finding { wrong: Wrong::Torn, address, found: Some(found) }));
+                }
             }
         }
     }
     if let Some((address, found)) = foreign {
         return Some(Finding { wrong: Wrong::Misdirected, address, found: Some(found) });
     }
-    let torn = |address| last.map(|finding| Finding { address, ..finding });
+    let oldest = oldest.map(|(_, finding)| finding);
+    let torn = |address| oldest.map(|finding| Finding { address, ..finding });
     match (own, zeros) {
         (None, _) => Some(Finding { wrong: Wrong::NeverWritten, address, found: None }),
         (Some(_), Some(zero)) => torn(zero),
         (Some((low, high)), None) => {
             let wrong = judge(low, high, expected)?;
-            last.map(|finding| Finding { wrong, ..finding })
+            oldest.map(|finding| Finding { wrong, ..finding })
         }
     }
 }

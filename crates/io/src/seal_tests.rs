@@ -162,3 +162,17 @@ fn another_ledgers_block_is_stale_and_without_a_ledger_only_the_seal_counts() {
     assert_eq!(check(&bytes, 512, 4096, None, Expected::Sealed), Some(misdirected));
     assert_eq!(found.to_string(), "address 1024, generation 1, seed 0xfeee");
 }
+
+/// What is shown is the part that is wrong, not one that is as it should be.
+#[test]
+fn a_torn_or_stale_block_shows_its_oldest_part() {
+    let header = |address, generation| Header { address, generation, seed: SEED };
+    let mut block = vec![0; 2048];
+    seal(&mut block, 512, header(0, 7));
+    seal(&mut block[1024..1536], 512, header(1024, 6));
+    let shown = |wrong, address, generation| Finding { wrong, address, found: Some(header(address, generation)) };
+    let found = |block: &[u8], generation| check(block, 512, 0, Some(SEED), Expected::Exactly(generation));
+    assert_eq!(found(&block, 7), Some(shown(Wrong::Torn, 1024, 6)));
+    seal(&mut block, 512, header(0, 6));
+    assert_eq!(found(&block, 7), Some(shown(Wrong::Stale, 0, 6)));
+}
