@@ -85,6 +85,14 @@ impl ModelledDrive {
         Self::for_points(profile, hosts, profile_sha256, Some(POINT))
     }
 
+    /// Refuses a job that asks for what no modelled drive can do.
+    ///
+    /// # Errors
+    /// [`SpecError::Job`] that names the first such thing.
+    pub fn can_run(job: &Job) -> Result<(), SpecError> {
+        job.check_supported("the modelled drive", &SUPPORTED)
+    }
+
     /// The same, at the coarsest scale at which a point of `shortest` still writes several buffers; with
     /// `None`, for jobs that only read or write shares of the capacity, the coarsest of all. At most
     /// [`MAPPED_UNITS_MAX`] units are mapped: points that would need more are simulated for longer.
@@ -354,7 +362,7 @@ impl Target for ModelledDrive {
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
         job.validate(self.identity.logical_block, self.identity.capacity)?;
-        job.check_supported("the modelled drive", &SUPPORTED)?;
+        Self::can_run(job)?;
         self.check_placement(job)?;
         let scaled = self.scaled_job(job);
         let user = Bytes(self.geometry.user_bytes());

@@ -4,12 +4,12 @@ mod load;
 mod real;
 mod trace;
 
-pub(crate) use load::{AnyKeys, Load};
+pub(crate) use load::{AnyKeys, From, Keys, Load};
 pub(crate) use real::{CpuList, Engine, Fallback, Keep, Real};
 pub(crate) use trace::Trace;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use flashlab_units::{Bytes, Nanos};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -285,7 +285,10 @@ pub(crate) struct WhatIf {
     #[arg(value_delimiter = ',', required = true, value_name = "DRIVE")]
     pub(crate) drives: Vec<String>,
     #[command(flatten)]
-    pub(crate) load: LoadArgs,
+    pub(crate) from: From,
+    /// Part of the drive that is used [default: all of it]
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["job", "fio", "trace"])]
+    pub(crate) size: Option<Bytes>,
     /// Bytes that the host writes a day, for years of life
     #[arg(long, value_name = "SIZE")]
     pub(crate) daily: Option<Bytes>,
@@ -300,43 +303,11 @@ pub(crate) struct WhatIf {
     pub(crate) profile: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) json: JsonArg,
-}
-
-/// A load: options, a TOML file, a fio job file, or a trace.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct LoadArgs {
-    /// Access pattern: read, write, randread, randwrite, randrw, rw, trim, randtrim
-    #[arg(long, value_name = "RW", conflicts_with = "trace")]
-    pub(crate) rw: Option<String>,
-    /// Transfer size
-    #[arg(long, value_name = "SIZE", conflicts_with = "trace")]
-    pub(crate) bs: Option<Bytes>,
-    /// Outstanding I/Os a job [default: 1; 256 of a trace with times]
-    #[arg(long, value_name = "N")]
-    pub(crate) iodepth: Option<u32>,
-    /// Jobs [default: 1]
-    #[arg(long, value_name = "N", conflicts_with = "trace")]
-    pub(crate) numjobs: Option<u32>,
-    /// Share of reads of a mixed load in percent [default: 50]
-    #[arg(long, value_name = "PERCENT", conflicts_with = "trace")]
-    pub(crate) rwmixread: Option<u8>,
-    /// Bytes a second that each job asks for [default: as fast as it can]
-    #[arg(long, value_name = "RATE", conflicts_with = "trace")]
-    pub(crate) rate: Option<BytesPerSecond>,
-    /// Part of the drive that is used [default: all of it]
-    #[arg(long, value_name = "SIZE", conflicts_with = "trace")]
-    pub(crate) size: Option<Bytes>,
-    /// The load from a TOML file with these keys
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fio", "rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "size"])]
-    pub(crate) job: Option<PathBuf>,
-    /// The load from a fio job file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "size"])]
-    pub(crate) fio: Option<PathBuf>,
-    /// Section of the fio job file, where it has several
-    #[arg(long, value_name = "NAME", requires = "fio")]
-    pub(crate) section: Option<String>,
+    // Last, since what follows a heading stands below it.
     #[command(flatten)]
-    pub(crate) trace: Trace,
+    pub(crate) any: AnyKeys,
+    #[command(flatten)]
+    pub(crate) keys: Keys,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,7 +2,6 @@
 
 use crate::args;
 use crate::catalog;
-use crate::exit::CliError;
 use flashlab_interop::{DeviceChoice, FioJob, TraceFormat, TraceOptions, TraceRead};
 use flashlab_spec::{Beyond, Replay, SpecError, SweepStep};
 use std::io::BufReader;
@@ -16,13 +15,12 @@ const AS_RECORDED: u32 = 100;
 /// A trace that was read.
 pub(crate) struct Trace {
     /// Its requests.
-    pub(crate) replay: Replay,
+    replay: Replay,
     /// How its times are stretched, in percent; `None` for a trace without times.
-    pub(crate) time_percent: Option<u32>,
+    time_percent: Option<u32>,
     format: TraceFormat,
     /// File without its folder and ending.
     stem: String,
-    title: String,
 }
 
 impl Trace {
@@ -31,14 +29,8 @@ impl Trace {
     /// # Errors
     /// Also for an option that belongs to a trace, without one.
     pub(crate) fn asked(args: &args::Trace) -> anyhow::Result<Option<Self>> {
-        let Some(file) = &args.file else {
-            // clap does not ask for what an option requires where another one excludes it.
-            if args.fold || args.format.is_some() || args.device.is_some() {
-                let what = "--format, --device and --fold are for a trace";
-                return Err(CliError::usage(what, "give --trace FILE, or leave them out").into());
-            }
-            return Ok(None);
-        };
+        args.refuse_without_one()?;
+        let Some(file) = &args.file else { return Ok(None) };
         let known = |word: &String| {
             let found = TraceFormat::ALL.into_iter().find(|format| format.word() == word.as_str());
             found.ok_or_else(|| SpecError::unknown("trace format", word, TraceFormat::ALL.iter().map(|f| f.word())))
@@ -50,10 +42,7 @@ impl Trace {
             ..TraceOptions::default()
         };
         let read = read(file, &options)?;
-        let (count, span) = (read.summary.requests(), read.summary.span);
-        let pace = if read.timed { format!("in {span} as recorded") } else { "without times".to_owned() };
         Ok(Some(Trace {
-            title: format!("{} trace {}: {count} requests {pace}", read.format, file.display()),
             stem: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             format: read.format,
             time_percent: read.timed.then_some(AS_RECORDED),
@@ -62,13 +51,8 @@ impl Trace {
     }
 
     /// The usual number in flight.
-    pub(crate) fn depth(&self) -> u32 {
+    fn depth(&self) -> u32 {
         if self.time_percent.is_some() { DEPTH } else { 1 }
-    }
-
-    /// In words, with so many in flight.
-    pub(crate) fn title(&self, iodepth: &str) -> String {
-        format!("{}, iodepth {iodepth}", self.title)
     }
 
     /// As a load, played once. Its source, which results give, is the file and the format.

@@ -75,7 +75,7 @@ fn what_can_not_be_played_is_refused_with_its_place() {
     let drive = "what-if p5430-30 --trace";
     for (arguments, says) in [
         (format!("{drive} ./broken.csv"), ["./broken.csv:2: expected", "correct the line"]),
-        (format!("{drive} ./far.csv"), ["./far.csv: p5430-30 is too small", "--fold"]),
+        (format!("{drive} ./far.csv"), ["./far.csv (msr): p5430-30 is too small", "--fold"]),
         (format!("{drive} ./two.csv"), ["./two.csv: requests of several devices", "choose one"]),
         (format!("{drive} ./odd.csv"), ["round offsets and lengths", "logical block"]),
         (format!("{drive} ./none.csv"), ["./none.csv: no such file", "check the path"]),

@@ -217,9 +217,20 @@ impl SweepStep {
     /// # Errors
     /// [`SpecError`] with the line or the key.
     pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
-        let mut load: SweepStep = toml_text::parse(text, file)?;
+        let mut load = Self::parse_as_written(text, file)?;
         load.complete();
-        load.check().map_err(|wrong| wrong.in_file(file, wrong.key.to_owned()))?;
+        Ok(load)
+    }
+
+    /// The same, and what the file leaves out stays left out.
+    ///
+    /// # Errors
+    /// As [`SweepStep::parse`].
+    pub fn parse_as_written(text: &str, file: &str) -> Result<Self, SpecError> {
+        let load: SweepStep = toml_text::parse(text, file)?;
+        let mut whole = load.clone();
+        whole.complete();
+        whole.check().map_err(|wrong| wrong.in_file(file, wrong.key.to_owned()))?;
         Ok(load)
     }
 

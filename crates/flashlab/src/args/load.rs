@@ -1,4 +1,4 @@
-//! The arguments of `flashlab load`.
+//! The arguments of `flashlab load`, and the load itself, which `flashlab what-if` takes too.
 
 use super::SEED;
 use super::real::{Keep, Real};
@@ -6,7 +6,7 @@ use super::trace::Trace;
 use clap::Args as ClapArgs;
 use flashlab_spec::{BytePattern, Offsets, Rate, RateProcess, Rw, Sharing, Sizes, SweepStep, Verify, WriteHint};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// fio's default.
 const BS_DEFAULT: Bytes = Bytes::kib(4);
@@ -16,17 +16,8 @@ pub(crate) struct Load {
     /// Files and loop devices, loaded all at once, or one modelled drive; several with commas, or the option again
     #[arg(long, required = true, value_delimiter = ',', value_name = "PATH|DRIVE")]
     pub(crate) on: Vec<String>,
-    /// The load from a TOML file with the keys of a sweep in a suite
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "iodepth", "workload", "fio"])]
-    pub(crate) job: Option<PathBuf>,
-    /// The loads from a fio job file, one section after another
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "iodepth", "workload"])]
-    pub(crate) fio: Option<PathBuf>,
-    /// Only this section of the fio job file
-    #[arg(long, value_name = "NAME", requires = "fio")]
-    pub(crate) section: Option<String>,
     #[command(flatten)]
-    pub(crate) trace: Trace,
+    pub(crate) from: From,
     /// Use this much of each target; creates a file that does not exist
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
@@ -51,6 +42,23 @@ pub(crate) struct Load {
     pub(crate) keys: Keys,
     #[command(flatten)]
     pub(crate) real: Real,
+}
+
+/// Where a load comes from, beside its own options.
+#[derive(Debug, ClapArgs)]
+#[group(skip)]
+pub(crate) struct From {
+    /// The load from a TOML file with the keys of a sweep in a suite
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "iodepth", "workload", "fio"])]
+    pub(crate) job: Option<PathBuf>,
+    /// The load from a fio job file; its sections are loads one after another, where there may be several
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "iodepth", "workload"])]
+    pub(crate) fio: Option<PathBuf>,
+    /// Only this section of the fio job file
+    #[arg(long, value_name = "NAME", requires = "fio")]
+    pub(crate) section: Option<String>,
+    #[command(flatten)]
+    pub(crate) trace: Trace,
 }
 
 /// What is said of any load, one from a trace too.
@@ -149,6 +157,13 @@ pub(crate) struct Keys {
     /// stamp: write blocks that a later run can check; read-back: and check them at the end; check: check what is read
     #[arg(long, value_name = "HOW")]
     verify: Option<Verify>,
+}
+
+impl From {
+    /// The files that it is read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.job, &self.fio, &self.trace.file].into_iter().flatten().map(PathBuf::as_path)
+    }
 }
 
 fn sharing(text: &str) -> Result<Sharing, &'static str> {

@@ -1,5 +1,6 @@
 //! The arguments of a load from a trace, of `flashlab load` and `flashlab what-if`.
 
+use crate::exit::CliError;
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
@@ -19,4 +20,16 @@ pub(crate) struct Trace {
     /// Fold addresses of the trace that lie beyond the target into it
     #[arg(long, requires = "trace")]
     pub(crate) fold: bool,
+}
+
+impl Trace {
+    /// Refuses options of a trace where there is none: clap does not ask for what an option requires where
+    /// another one excludes it.
+    pub(crate) fn refuse_without_one(&self) -> Result<(), CliError> {
+        if self.file.is_none() && (self.fold || self.format.is_some() || self.device.is_some()) {
+            let what = "--format, --device and --fold are for a trace";
+            return Err(CliError::usage(what, "give --trace FILE, or leave them out"));
+        }
+        Ok(())
+    }
 }

@@ -2,7 +2,7 @@
 //! modelled drive. A load is a suite of its own, so that it is planned, run, kept and shown as any other.
 
 use super::execute::{Means, Request, show_plans};
-use crate::args::Load;
+use crate::args::{AnyKeys, From, Keys, Load};
 use crate::catalog;
 use crate::exit::{CliError, Exit};
 use crate::trace::{self, Trace};
@@ -24,13 +24,24 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
         show_plans(&request.plans()?, &command)?;
         return Ok(Exit::Done);
     }
-    let files = [&args.job, &args.fio, &args.trace.file].into_iter().flatten();
     request.execute(&Means {
         real: &args.real,
         keep: &args.keep,
-        inputs: files.map(|file| ("the load", file.as_path())).collect(),
+        inputs: args.from.files().map(|file| ("the load", file)).collect(),
         title: format!("{} on", asked.suite(Bytes::ZERO).title),
     })
+}
+
+/// The one load that was asked for by a trace, a file or options; what ends it may be open.
+pub(super) fn one(from: &From, any: &AnyKeys, keys: &Keys) -> anyhow::Result<SweepStep> {
+    if let Some(trace) = Trace::asked(&from.trace)? {
+        return Ok(trace.load(any));
+    }
+    if let Some(file) = &from.job {
+        return Ok(SweepStep::parse_as_written(&catalog::read(file)?, &file.display().to_string())?);
+    }
+    let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job, --fio or --trace FILE";
+    Ok(keys.load(any).ok_or_else(|| CliError::usage("no load was given", remedy))?)
 }
 
 /// A word as a shell reads it back.
@@ -53,19 +64,11 @@ enum Asked {
 
 impl Asked {
     fn read(args: &Load) -> anyhow::Result<Self> {
-        let trace = Trace::asked(&args.trace)?;
-        if let Some(file) = &args.fio {
-            return fio(file, args.section.as_deref());
+        if let Some(file) = &args.from.fio {
+            args.from.trace.refuse_without_one()?;
+            return fio(file, args.from.section.as_deref());
         }
-        let keys = || args.keys.load(&args.any);
-        let mut load = match (&args.job, trace.map(|trace| trace.load(&args.any)).or_else(keys)) {
-            (Some(file), _) => SweepStep::parse(&catalog::read(file)?, &file.display().to_string())?,
-            (None, Some(load)) => load,
-            (None, None) => {
-                let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job, --fio or --trace FILE";
-                return Err(CliError::usage("no load was given", remedy).into());
-            }
-        };
+        let mut load = one(&args.from, &args.any, &args.keys)?;
         // The place is that of the options, where they give one.
         if let (Some(size), Some(_)) = (args.size, args.keys.offset) {
             load.size = Some(size);
@@ -118,7 +121,7 @@ impl Asked {
 }
 
 /// The load in words.
-fn words(load: &SweepStep) -> String {
+pub(super) fn words(load: &SweepStep) -> String {
     let list = |axis: &[u32]| axis.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if let Some(replay) = &load.replay {
         let (count, span) = (replay.summary().count, replay.summary().span);
