@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Hold results against the figures that reviews printed
     Fidelity(Fidelity),
     /// Ask modelled drives what they would do under a load, fresh and in steady state
-    WhatIf(WhatIf),
+    WhatIf(Box<WhatIf>),
     /// Fit the free parameters of a drive's model to published or measured results
     Fit(Fit),
     /// List the modelled drives, or show one with the source of every parameter
