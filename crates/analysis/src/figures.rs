@@ -91,7 +91,7 @@ pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
 
 /// What an engine found beside the figures, and what a person asked for in vain.
 fn granted(granted: &Granted) -> impl Iterator<Item = String> {
-    let found = |text: &&String| text.starts_with("open loop") || text.starts_with("verify-");
+    let found = |text: &&String| ["open loop", "verify-", "replay: "].iter().any(|what| text.starts_with(what));
     let asked = |text: &&String| ["IOPOLL:", "SQPOLL:", "io_uring:"].iter().any(|what| text.starts_with(what));
     let found = granted.features.iter().filter(found).take(FOUND_MAX).cloned();
     found.chain(granted.refused.iter().filter(asked).map(|text| format!("asked for and not granted: {text}")))

@@ -10,6 +10,7 @@ mod figures;
 mod physics;
 mod published;
 mod reasons;
+mod replayed;
 mod run;
 mod steady;
 
@@ -19,5 +20,6 @@ pub use figures::{figures, remarks};
 pub use physics::in_flight_by_little;
 pub use published::{Comparable, PublishedError, PublishedPoint, published};
 pub use reasons::{Reason, reasons};
+pub use replayed::replay_remarks;
 pub use run::{RunRecord, RunStatus, StepRecord};
 pub use steady::{SteadyVerdict, SteadyWindow, judge_steady};

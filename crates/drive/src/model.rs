@@ -72,13 +72,27 @@ impl ModelledDrive {
             SuiteStep::Concurrent(_) => None,
         };
         let shortest = suite.steps.iter().filter_map(point).min();
-        Self::for_points(profile, hosts, profile_sha256, shortest)
+        let whole = Region { offset: Bytes::ZERO, length: profile.parameters.capacity.user.value };
+        let listed = |step: &SuiteStep| match step {
+            SuiteStep::Sweep(load) if load.replay.is_some() => Some(units_for(&profile, &load.job(1, 1, whole).ok()?)),
+            _ => None,
+        };
+        let units = suite.steps.iter().filter_map(listed).max().unwrap_or(0).max(units_for_points(&profile, shortest));
+        Self::with_units_max(profile, hosts, profile_sha256, units.min(MAPPED_UNITS_MAX))
     }
 
     /// A purged drive by a checked profile, loaded by `hosts`. `profile_sha256` identifies the text
     /// that the profile was read from.
     pub fn new(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>) -> Self {
         Self::for_points(profile, hosts, profile_sha256, Some(POINT))
+    }
+
+    /// Refuses a job that asks for what no modelled drive can do.
+    ///
+    /// # Errors
+    /// [`SpecError::Job`] that names the first such thing.
+    pub fn can_run(job: &Job) -> Result<(), SpecError> {
+        job.check_supported("the modelled drive", &SUPPORTED)
     }
 
     /// The same, at the coarsest scale at which a point of `shortest` still writes several buffers; with
@@ -90,24 +104,15 @@ impl ModelledDrive {
         profile_sha256: Option<String>,
         shortest: Option<Nanos>,
     ) -> Self {
-        let units = shortest.map_or(0.0, |shortest| {
-            let written = profile.parameters.program_rate().0 * shortest.as_secs_f64();
-            let buffers = ((BUFFERS_MEASURED + 1) * profile.parameters.write.buffer.value.0) as f64;
-            let p = &profile.parameters;
-            let full = (p.capacity.user.value.0 / p.mapping.indirection_unit.value.0) as f64;
-            full * buffers / written.max(1.0)
-        });
-        Self::with_units_max(profile, hosts, profile_sha256, (units as u64).min(MAPPED_UNITS_MAX))
+        let units = units_for_points(&profile, shortest);
+        Self::with_units_max(profile, hosts, profile_sha256, units.min(MAPPED_UNITS_MAX))
     }
 
     /// The same, for the replayed list of `job`: at a scale at which the list fits, one pass of it does not
     /// use up the free pool, and its overwrites are few beside the spare, as on the real drive; at most
     /// [`MAPPED_UNITS_MAX`] units are mapped. [`Footprint`] says whether that was enough.
     pub fn for_replay(profile: DriveProfile, hosts: Hosts, profile_sha256: Option<String>, job: &Job) -> Self {
-        let m = &profile.parameters.mapping;
-        let program_units = profile.parameters.nand.program_unit.value.0 / m.indirection_unit.value.0;
-        let wanted = |f: Footprint| f.units_wanted(profile.spare_share(), program_units);
-        let units = Footprint::of(job, m.indirection_unit.value).map_or(0, wanted);
+        let units = units_for(&profile, job);
         Self::with_units_max(profile, hosts, profile_sha256, units.min(MAPPED_UNITS_MAX))
     }
 
@@ -359,7 +364,7 @@ impl Target for ModelledDrive {
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
         job.validate(self.identity.logical_block, self.identity.capacity)?;
-        job.check_supported("the modelled drive", &SUPPORTED)?;
+        Self::can_run(job)?;
         self.check_placement(job)?;
         let scaled = self.scaled_job(job);
         let user = Bytes(self.geometry.user_bytes());
@@ -419,12 +424,8 @@ impl Target for ModelledDrive {
         if !scaled.extents.is_empty() {
             self.add_job_time(&scaled, &mut result);
         }
-        let mut health = self.health_at(factor).since(&before);
-        if job.replay.is_some() {
-            // What the pool and the life of the whole drive lose does not follow from the scaled one.
-            (health.free_pool, health.percentage_used) = (None, None);
-        }
-        result.health = Some(health);
+        let health = self.health_at(factor).since(&before);
+        result.health = Some(if job.replay.is_some() { of_list(health, &scaled, user, &mut result) } else { health });
         Ok(result)
     }
 
@@ -451,6 +452,37 @@ impl Target for ModelledDrive {
     fn scale(&self) -> u64 {
         self.geometry.factor
     }
+}
+
+/// What the health of a scaled drive says of a list that is not scaled; whether the list was folded is added to
+/// the result.
+fn of_list(health: HealthLog, scaled: &Job, user: Bytes, result: &mut JobResult) -> HealthLog {
+    if let Some(placed) = scaled.replay.as_ref().filter(|placed| placed.summary().end > user) {
+        let text = format!("replay: {} touches more than the model maps, and is folded into it", placed.source);
+        result.granted.features.push(text);
+    }
+    // What the pool and the life of the whole drive lose does not follow from the scaled one.
+    HealthLog { free_pool: None, percentage_used: None, ..health }
+}
+
+/// Units to map for the replayed list of `job`.
+fn units_for(profile: &DriveProfile, job: &Job) -> u64 {
+    let m = &profile.parameters.mapping;
+    let program_units = profile.parameters.nand.program_unit.value.0 / m.indirection_unit.value.0;
+    let wanted = |f: Footprint| f.units_wanted(profile.spare_share(), program_units);
+    Footprint::of(job, m.indirection_unit.value).map_or(0, wanted)
+}
+
+/// Units to map so that a point of `shortest` writes several buffers; 0 for the coarsest scale.
+fn units_for_points(profile: &DriveProfile, shortest: Option<Nanos>) -> u64 {
+    let units = shortest.map_or(0.0, |shortest| {
+        let written = profile.parameters.program_rate().0 * shortest.as_secs_f64();
+        let buffers = ((BUFFERS_MEASURED + 1) * profile.parameters.write.buffer.value.0) as f64;
+        let p = &profile.parameters;
+        let full = (p.capacity.user.value.0 / p.mapping.indirection_unit.value.0) as f64;
+        full * buffers / written.max(1.0)
+    });
+    units as u64
 }
 
 /// Random writes of whole units until write amplification no longer moves.

@@ -2,12 +2,14 @@
 
 mod load;
 mod real;
+mod trace;
 
-pub(crate) use load::Load;
+pub(crate) use load::{AnyKeys, From, Keys, Load};
 pub(crate) use real::{CpuList, Engine, Fallback, Keep, Real};
+pub(crate) use trace::Trace;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use flashlab_units::{Bytes, BytesPerSecond, Nanos};
+use flashlab_units::{Bytes, Nanos};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -53,7 +55,7 @@ pub(crate) enum Command {
     /// Hold results against the figures that reviews printed
     Fidelity(Fidelity),
     /// Ask modelled drives what they would do under a load, fresh and in steady state
-    WhatIf(WhatIf),
+    WhatIf(Box<WhatIf>),
     /// Fit the free parameters of a drive's model to published or measured results
     Fit(Fit),
     /// List the modelled drives, or show one with the source of every parameter
@@ -283,7 +285,10 @@ pub(crate) struct WhatIf {
     #[arg(value_delimiter = ',', required = true, value_name = "DRIVE")]
     pub(crate) drives: Vec<String>,
     #[command(flatten)]
-    pub(crate) load: LoadArgs,
+    pub(crate) from: From,
+    /// Part of the drive that is used [default: all of it]
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["job", "fio", "trace"])]
+    pub(crate) size: Option<Bytes>,
     /// Bytes that the host writes a day, for years of life
     #[arg(long, value_name = "SIZE")]
     pub(crate) daily: Option<Bytes>,
@@ -298,53 +303,11 @@ pub(crate) struct WhatIf {
     pub(crate) profile: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) json: JsonArg,
-}
-
-/// A load: options, a TOML file, a fio job file, or a trace.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct LoadArgs {
-    /// Access pattern: read, write, randread, randwrite, randrw, rw, trim, randtrim
-    #[arg(long, value_name = "RW")]
-    pub(crate) rw: Option<String>,
-    /// Transfer size
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) bs: Option<Bytes>,
-    /// Outstanding I/Os a job [default: 1; 256 of a trace with times]
-    #[arg(long, value_name = "N")]
-    pub(crate) iodepth: Option<u32>,
-    /// Jobs [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) numjobs: Option<u32>,
-    /// Share of reads of a mixed load in percent [default: 50]
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) rwmixread: Option<u8>,
-    /// Bytes a second that each job asks for [default: as fast as it can]
-    #[arg(long, value_name = "RATE")]
-    pub(crate) rate: Option<BytesPerSecond>,
-    /// Part of the drive that is used [default: all of it]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<Bytes>,
-    /// The load from a TOML file with these keys
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fio", "rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "size"])]
-    pub(crate) job: Option<PathBuf>,
-    /// The load from a fio job file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "size"])]
-    pub(crate) fio: Option<PathBuf>,
-    /// Section of the fio job file, where it has several
-    #[arg(long, value_name = "NAME", requires = "fio")]
-    pub(crate) section: Option<String>,
-    /// The load from a trace: fio iolog, text of blkparse, or CSV of the MSR set at the SNIA
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "fio", "rw", "bs", "numjobs", "rwmixread", "rate", "size"])]
-    pub(crate) trace: Option<PathBuf>,
-    /// Format of the trace: iolog, blkparse, msr [default: told by its first lines]
-    #[arg(long, value_name = "FORMAT", requires = "trace")]
-    pub(crate) format: Option<String>,
-    /// Device of the trace whose requests are played, where it has several
-    #[arg(long, value_name = "NAME", requires = "trace")]
-    pub(crate) device: Option<String>,
-    /// Fold addresses of the trace that lie beyond the drive into it
-    #[arg(long, requires = "trace")]
-    pub(crate) fold: bool,
+    // Last, since what follows a heading stands below it.
+    #[command(flatten)]
+    pub(crate) any: AnyKeys,
+    #[command(flatten)]
+    pub(crate) keys: Keys,
 }
 
 #[derive(Debug, ClapArgs)]

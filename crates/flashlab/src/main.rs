@@ -15,6 +15,7 @@ mod session;
 mod shared;
 mod stop;
 mod together;
+mod trace;
 
 use clap::Parser;
 use exit::Exit;

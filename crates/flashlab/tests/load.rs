@@ -122,6 +122,21 @@ fn each_key_of_the_load_is_accepted() {
     assert!(said.contains(" × fsync, mean"), "{said}");
 }
 
+/// What one command takes of a load the other takes too, in the same words.
+#[test]
+fn what_if_takes_the_same_load() {
+    let place = Place::new();
+    place.write("load.toml", "rw = 'randread'\nsizes = '4KiB/60:64KiB/40'\niodepth = 8\ndistribution = 'zipf:1.2'\n");
+    let keys = "--rw randread --bssplit 4KiB/60:64KiB/40 --iodepth 8 --distribution zipf:1.2";
+    let [by_options, by_file] = [keys, "--job load.toml"].map(|load| {
+        place.flashlab(&format!("load --on p5430-30 {load} --runtime 20ms")).code(0);
+        place.flashlab(&format!("what-if p5430-30 {load} --json -")).code(0).json()
+    });
+    assert_eq!(by_options, by_file);
+    assert_eq!(by_file["load"], "randread 4KiB/60:64KiB/40, iodepth 8, numjobs 1, distribution zipf:1.2");
+    assert!(by_file["drives"][0]["variants"][0]["outcome"]["fresh"]["iops"].as_f64() > Some(0.0));
+}
+
 #[test]
 fn a_load_file_and_a_fio_file_do_the_same() {
     let place = filled();

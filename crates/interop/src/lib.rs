@@ -9,7 +9,7 @@ mod job_file;
 mod trace;
 
 pub use error::InteropError;
-pub use job_file::{Extent, FioJob, Ignored, Note, read_jobs};
+pub use job_file::{Extent, FioJob, FioTrace, Ignored, Note, read_jobs};
 pub use trace::{
     AtLimit, Broken, BrokenLine, DeviceChoice, DirectionSummary, Event, REQUESTS_MAX, SizeCount, TraceFormat,
     TraceOptions, TraceRead, TraceSummary, Waits, read_trace,

@@ -86,6 +86,7 @@ fn every_option_of_the_core_is_mapped() {
         distribution: None,
         data: Data::default(),
         verify: Verify::Off,
+        trace: None,
         ignored: vec![],
         notes: vec![],
     };
@@ -306,6 +307,47 @@ fn what_cannot_be_taken_over_is_refused_by_name() {
         let message = read(text).expect_err(text).to_string();
         assert!(message.contains(says), "{says}: {message}");
     }
+}
+
+#[test]
+fn a_trace_is_a_load_once_it_was_read() {
+    let log = "fio version 3 iolog\n0 a add\n0 a open\n0 a read 4096 8192\n50 a write 0 4096\n90 a trim 8192 4096\n";
+    let list = |text: &str| {
+        let mut job = one(&format!("[a]\nread_iolog=t.log\niodepth=4\nioengine=libaio\n{text}"));
+        let read = flashlab_interop::read_trace(log.as_bytes(), "t.log", &flashlab_interop::TraceOptions::default());
+        job.attach(read.expect("a trace"));
+        job
+    };
+    let job = list("runtime=9\nramp_time=1\nrw=read\n");
+    let load = job.load(Bytes::mib(1));
+    assert_eq!((load.rw, load.bs, load.iodepth.as_slice()), (Rw::RandRw, Bytes::kib(8), [4].as_slice()));
+    assert_eq!((load.runtime, load.ramp, load.passes), (Some(Nanos::secs(9)), Nanos::secs(1), None));
+    assert_eq!((load.time_percent, load.name().as_str()), (Some(100), "a"));
+    assert_eq!(load.replay.expect("a list").source, "t.log (iolog)");
+    assert!(notes(&job).contains("2: the requests are due at their recorded times"), "{}", notes(&job));
+    for (text, time_percent) in [
+        ("replay_no_stall=1\n", None),
+        ("replay_time_scale=50\n", Some(200)),
+        ("replay_time_scale=300\n", Some(33)),
+        ("replay_scale=1\nreplay_align=0\nreplay_redirect=/dev/sdx\nread_iolog_chunked=1\n", Some(100)),
+    ] {
+        assert_eq!(list(text).load(Bytes::mib(1)).time_percent, time_percent, "{text}");
+    }
+    let trace = one("[a]\nread_iolog=t.log\nreplay_redirect=x\n").trace.expect("a trace");
+    assert_eq!((trace.file.as_str(), trace.line, trace.redirect), ("t.log", 2, true));
+    for (text, says) in [
+        ("[a]\nread_iolog=t.log\nnumjobs=2\n", "a.fio:3: `numjobs`: read_iolog is given too"),
+        ("[a]\nread_iolog=t.log\nrate_iops=100\n", "the pace is that of the trace"),
+        ("[a]\nread_iolog=t.log\nruntime=9\ntime_based\n", "replayed once"),
+        ("[a]\nread_iolog=t.log\nreplay_time_scale=0\n", "100 is as recorded"),
+        ("[a]\nread_iolog=t.log\nreplay_scale=4\n", "a.fio:3: `replay_scale`: addresses, sizes and requests"),
+        ("[a]\nread_iolog=t.log\nreplay_skip=trim\n", "those of the trace"),
+    ] {
+        let message = read(text).expect_err(text).to_string();
+        assert!(message.contains(says), "{says}: {message}");
+    }
+    let without = one("[a]\nrw=read\nreplay_no_stall=1\n");
+    assert!(without.trace.is_none() && notes(&without).contains("3: it changes nothing without read_iolog"));
 }
 
 /// What becomes of options for the content and place of requests.

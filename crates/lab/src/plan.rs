@@ -4,7 +4,7 @@ use crate::LabError;
 use crate::checkpoint::Placement;
 use flashlab_samples::{Origin, TargetKind};
 use flashlab_spec::{
-    CheckpointStep, ConcurrentStep, FillStep, Generator, Job, Region, RoundLength, Rw, SpecError, SteadyRule,
+    Arrival, CheckpointStep, ConcurrentStep, FillStep, Generator, Job, Region, RoundLength, Rw, SpecError, SteadyRule,
     SteadyStep, Suite, SuiteStep, SweepStep,
 };
 use flashlab_target::Target;
@@ -392,6 +392,7 @@ impl Planner<'_> {
                 let whole = Nanos(times(time.0 + job.ramp.0));
                 (whole, Bytes((rate.0 * whole.as_secs_f64()) as u64))
             }
+            (None, None) if job.replay.is_some() => return self.estimate_of_replay(job),
             (None, amount) => {
                 let passes = u64::from(job.passes.unwrap_or(0));
                 let covered = job.region.length.0.saturating_mul(passes);
@@ -405,6 +406,22 @@ impl Planner<'_> {
             time,
             time_exact: job.runtime.is_some(),
         }
+    }
+}
+
+impl Planner<'_> {
+    /// A list that is played once: what it writes is known, and where it has times, how long it takes at least.
+    fn estimate_of_replay(&self, job: &Job) -> Estimate {
+        let Some(replay) = &job.replay else { unreachable!("only jobs with a list come here") };
+        let [read, write, _] = replay.bytes();
+        let moved = self.target.read_rate.0.time_for(read) + self.target.write_rate.0.time_for(write);
+        let time = match job.arrival {
+            Arrival::Recorded { time_percent } => {
+                Nanos((u128::from(replay.summary().span.0) * u128::from(time_percent) / 100) as u64)
+            }
+            _ => moved,
+        };
+        Estimate { writes: write, writes_exact: true, time, time_exact: false }
     }
 }
 

@@ -5,7 +5,7 @@ mod watch;
 
 use crate::plan::{Plan, PlannedStep, StepKind};
 use crate::{LabError, steady};
-use flashlab_analysis::{SteadyVerdict, figures, judge_steady, remarks};
+use flashlab_analysis::{SteadyVerdict, figures, judge_steady, remarks, replay_remarks};
 use flashlab_samples::{
     Condition, Coordinates, DriveState, Ended, JobResult, Metric, MetricName, Origin, PointResult, Provenance,
     mean_interval_share,
@@ -421,6 +421,7 @@ impl Runner<'_> {
 
     fn result_point(&self, job: &Job, pass: Option<u32>, condition: Condition, result: &JobResult) -> PointResult {
         let mut said = remarks(result, condition);
+        said.extend(replay_remarks(job, result));
         if job.generator == Generator::Gdsio && self.target.origin() == Origin::Measured {
             said.push("CPU-only transfer: storage to host memory, no GPU takes part".into());
         }

@@ -26,15 +26,15 @@ pub enum LoadFile {
 }
 
 impl LoadFile {
-    /// Reads a load file: the keys of a load as [`SweepStep::parse`] takes them, or several `[[load]]` with
-    /// these keys. `file` is named in errors.
+    /// Reads a load file: the keys of a load as [`SweepStep::parse_as_written`] takes them, or several `[[load]]`
+    /// with these keys, which are [completed](SweepStep::complete). `file` is named in errors.
     ///
     /// # Errors
     /// [`SpecError`] with the line or the key.
     pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
         let is_header = |line: &str| line.split_whitespace().collect::<String>() == "[[load]]";
         if !text.lines().any(is_header) {
-            return SweepStep::parse(text, file).map(|load| LoadFile::One(Box::new(load)));
+            return SweepStep::parse_as_written(text, file).map(|load| LoadFile::One(Box::new(load)));
         }
         let mut step: ConcurrentStep = toml_text::parse(text, file)?;
         step.loads.iter_mut().for_each(SweepStep::complete);

@@ -102,6 +102,37 @@ impl Replay {
         &self.summary
     }
 
+    /// Bytes that are read, written and trimmed in one turn, folded or not.
+    pub fn bytes(&self) -> [Bytes; 3] {
+        let mut bytes = [Bytes::ZERO; 3];
+        for request in self.requests.iter() {
+            let sum = &mut bytes[request.direction as usize].0;
+            *sum = sum.saturating_add(u64::from(request.length));
+        }
+        bytes
+    }
+
+    /// What a job with this list replays, for people: how much, how fast, and what became of its addresses.
+    pub fn sentence(&self, arrival: Arrival, region: Bytes) -> String {
+        let ReplaySummary { count, end, span, by_direction, .. } = self.summary;
+        let parts: Vec<String> = Direction::ALL
+            .into_iter()
+            .filter(|direction| by_direction[*direction as usize] > 0)
+            .map(|direction| format!("{} {}", by_direction[direction as usize], direction.word()))
+            .collect();
+        let pace = match arrival {
+            Arrival::Recorded { time_percent: 100 } => format!("at their times over {span}"),
+            Arrival::Recorded { time_percent } => format!("at their times over {span}, stretched to {time_percent} %"),
+            _ => "as fast as they are served, without times".to_owned(),
+        };
+        let folded = if end > region {
+            format!("; the list reaches to {end}, and addresses beyond {region} were folded into it")
+        } else {
+            String::new()
+        };
+        format!("replayed: {}, {count} requests ({}) {pace}{folded}", self.source, parts.join(", "))
+    }
+
     /// How long one turn through the list takes: its span and one mean gap, so that the first request
     /// of the next turn does not meet the last one.
     pub fn period(&self) -> Nanos {
@@ -140,7 +171,7 @@ impl Replay {
         }
         if s.end > job.region.length && self.beyond == Beyond::Refuse {
             let reason = format!("{} reaches to {} and the region has {}", self.source, s.end, job.region.length);
-            return Err((reason, "use a larger region, or fold the addresses into it".into()));
+            return Err((reason, "use a larger part of the target, or fold the addresses into it (--fold)".into()));
         }
         if s.by_direction[1] + s.by_direction[2] > 0 && !job.rw.writes() {
             let reason = format!("{} writes or trims and the job is {}", self.source, job.rw.word());
@@ -260,6 +291,23 @@ mod tests {
         assert!(refused.contains("of which 0 are here"), "{refused}");
         let other = job(reads(&[(30, 4096, 4096), (10, 0, 512), (20, 1024, 512)]), ReplayEnd::Once);
         assert_ne!(other, kept);
+    }
+
+    #[test]
+    fn a_list_says_what_is_replayed() {
+        let mut requests = reads(&[(0, 0, 4096), (10, 8192, 512)]);
+        requests.push(request(2_000_000, Direction::Trim, 4096, 4096));
+        let list = Replay::new("a.csv (msr)", requests, ReplayEnd::Once, Beyond::Fold);
+        assert_eq!(list.bytes(), [Bytes(4608), Bytes::ZERO, Bytes(4096)]);
+        let recorded = |time_percent| Arrival::Recorded { time_percent };
+        assert_eq!(
+            list.sentence(recorded(100), Bytes::mib(1)),
+            "replayed: a.csv (msr), 3 requests (2 read, 1 trim) at their times over 2 ms"
+        );
+        assert!(list.sentence(recorded(50), Bytes::mib(1)).ends_with("over 2 ms, stretched to 50 %"));
+        let folded = list.sentence(Arrival::Closed, Bytes::kib(8));
+        assert!(folded.contains("without times; the list reaches to"), "{folded}");
+        assert!(folded.ends_with("addresses beyond 8 KiB were folded into it"), "{folded}");
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use crate::suite::Wrong;
 use crate::words::{self, BytePattern};
 use crate::{
-    Arrival, Data, Durability, Generator, Job, Offsets, Pattern, Rate, Region, Rw, Sharing, Sizes, SpecError, Verify,
-    WriteHint, toml_text,
+    Arrival, Data, Durability, Generator, Job, Offsets, Pattern, Rate, Region, Replay, Rw, Sharing, Sizes, SpecError,
+    Verify, WriteHint, toml_text,
 };
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use serde::{Deserialize, Serialize};
@@ -148,6 +148,12 @@ pub struct SweepStep {
     /// How blocks are checked.
     #[serde(default, skip_serializing_if = "is_default")]
     pub verify: Verify,
+    /// Stretches the times of `replay` to this, 100 for as recorded; absent, it is as fast as it is served.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub time_percent: Option<u32>,
+    /// A list of requests instead of a pattern, played once. Of a stored load only its summary is known.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub replay: Option<Replay>,
 }
 
 const fn half() -> u8 {
@@ -192,7 +198,17 @@ impl SweepStep {
             dedupe_percent: 0,
             data_pattern: BytePattern::default(),
             verify: Verify::Off,
+            time_percent: None,
+            replay: None,
         }
+    }
+
+    /// One turn through a list: at its times stretched to `time_percent`, or as fast as it is served.
+    pub fn of_replay(workload: impl Into<String>, replay: Replay, time_percent: Option<u32>) -> Self {
+        let [_, writes, trims] = replay.summary().by_direction;
+        let rw = if writes + trims > 0 { Rw::RandRw } else { Rw::RandRead };
+        let bs = Bytes(u64::from(replay.summary().length_max));
+        SweepStep { workload: workload.into(), time_percent, replay: Some(replay), ..SweepStep::new(rw, bs) }
     }
 
     /// Reads a load file: these keys as TOML, where iodepth and numjobs may be left out for 1, and a
@@ -201,9 +217,20 @@ impl SweepStep {
     /// # Errors
     /// [`SpecError`] with the line or the key.
     pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
-        let mut load: SweepStep = toml_text::parse(text, file)?;
+        let mut load = Self::parse_as_written(text, file)?;
         load.complete();
-        load.check().map_err(|wrong| wrong.in_file(file, wrong.key.to_owned()))?;
+        Ok(load)
+    }
+
+    /// The same, and what the file leaves out stays left out.
+    ///
+    /// # Errors
+    /// As [`SweepStep::parse`].
+    pub fn parse_as_written(text: &str, file: &str) -> Result<Self, SpecError> {
+        let load: SweepStep = toml_text::parse(text, file)?;
+        let mut whole = load.clone();
+        whole.complete();
+        whole.check().map_err(|wrong| wrong.in_file(file, wrong.key.to_owned()))?;
         Ok(load)
     }
 
@@ -216,9 +243,14 @@ impl SweepStep {
                 }
             }
         }
-        if (self.runtime, self.amount, self.passes) == (None, None, None) {
+        if self.has_no_end() {
             self.passes = Some(1);
         }
+    }
+
+    /// Whether it would go on for ever; a list is played once.
+    fn has_no_end(&self) -> bool {
+        (self.runtime, self.amount, self.passes) == (None, None, None) && self.replay.is_none()
     }
 
     /// The largest transfer.
@@ -276,6 +308,7 @@ impl SweepStep {
                 pattern: self.data_pattern.0.clone(),
             },
             verify: self.verify,
+            replay: self.replay.clone(),
             ..Job::new(self.name(), self.rw, self.largest(), part)
         };
         Ok(Job { region: self.region(&job, part)?, ..job })
@@ -309,6 +342,9 @@ impl SweepStep {
     }
 
     fn arrival(&self) -> Result<Arrival, Wrong> {
+        if let (Some(time_percent), Some(_)) = (self.time_percent, &self.replay) {
+            return Ok(Arrival::Recorded { time_percent });
+        }
         let rate = match (self.rate, self.rate_iops) {
             (None, None) if self.rate_process == RateProcess::Poisson => {
                 let reason = "arrivals at random without a rate";
@@ -355,7 +391,7 @@ impl SweepStep {
             let shown = format!("{:?}", self.interval_goal);
             return Err(Wrong::new("interval_goal", shown, "not a share", "use 0.005"));
         }
-        if (self.runtime, self.amount, self.passes) == (None, None, None) {
+        if self.has_no_end() {
             let reason = "neither runtime nor amount nor passes ends it";
             return Err(Wrong::new("runtime", "missing", reason, "give a runtime, such as 30s"));
         }
@@ -366,6 +402,7 @@ impl SweepStep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Beyond, Direction, ReplayEnd, ReplayRequest};
 
     fn part() -> Region {
         Region { offset: Bytes::mib(1), length: Bytes::mib(64) }
@@ -426,6 +463,34 @@ mod tests {
         assert_eq!((load.iodepth, load.numjobs), (vec![1], vec![1]));
         let Arrival::Fixed(rate) = job.arrival else { panic!("an open loop") };
         assert!((rate.per_second().expect("a rate").0 * 4096.0 / 40e6 - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_list_is_a_load_that_ends_with_it() {
+        let request = |at, direction| ReplayRequest { at: Nanos(at), direction, offset: Bytes::ZERO, length: 8192 };
+        let list = |direction| {
+            Replay::new(
+                "a.csv",
+                vec![request(0, Direction::Read), request(9, direction)],
+                ReplayEnd::Once,
+                Beyond::Fold,
+            )
+        };
+        for (direction, rw) in [(Direction::Read, Rw::RandRead), (Direction::Trim, Rw::RandRw)] {
+            let mut load = SweepStep::of_replay("w", list(direction), Some(50));
+            load.complete();
+            assert!(load.check().is_ok());
+            let job = load.job(8, 1, part()).expect("a job");
+            assert_eq!((job.rw, job.bs, job.passes), (rw, Bytes::kib(8), None));
+            assert_eq!((job.arrival, job.replay.is_some()), (Arrival::Recorded { time_percent: 50 }, true));
+            assert_eq!(job.validate(Bytes(512), Bytes::gib(1)), Ok(()));
+            // A stored one is known again, and not played.
+            let stored: SweepStep = toml::from_str(&toml::to_string(&load).expect("text")).expect("a load");
+            assert_eq!(stored, load);
+            assert!(stored.job(8, 1, part()).expect("a job").validate(Bytes(512), Bytes::gib(1)).is_err());
+            load.time_percent = None;
+            assert!(load.job(8, 1, part()).expect("a job").arrival.is_closed());
+        }
     }
 
     #[test]

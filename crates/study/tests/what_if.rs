@@ -1,8 +1,8 @@
 //! Answers about a built-in drive: what must hold whatever its parameters are.
 
-use flashlab_spec::{DriveProfile, HostProfile, Hosts, Rw};
+use flashlab_spec::{DriveProfile, HostProfile, Hosts, Rw, SweepStep};
 use flashlab_study::StudyError;
-use flashlab_study::what_if::{LoadSpec, Outcome, Question, Watch, WhatIf, what_if};
+use flashlab_study::what_if::{Load, Outcome, Question, Watch, WhatIf, what_if};
 use flashlab_units::Bytes;
 
 fn profile() -> DriveProfile {
@@ -18,15 +18,15 @@ fn hosts() -> Hosts {
     Hosts::new(texts.iter().map(|t| HostProfile::parse(t, "a host").expect("a host")).collect())
 }
 
-fn ask(spec: &LoadSpec, stopped: bool, threads: usize) -> Result<WhatIf, StudyError> {
-    let (profile, hosts, load) = (profile(), hosts(), spec.load()?);
+fn ask(spec: &SweepStep, stopped: bool, threads: usize) -> Result<WhatIf, StudyError> {
+    let (profile, hosts, load) = (profile(), hosts(), Load::of(spec.clone())?);
     let daily = Some(Bytes(10_000_000_000_000));
     let question = Question { drives: vec![&profile], hosts: &hosts, load: &load, daily, seed: 1, threads };
     what_if(&question, &Watch { stop: &|| stopped, done: &|_, _| {} })
 }
 
-fn spec(rw: Rw, bs: Bytes) -> LoadSpec {
-    LoadSpec { rw, bs, iodepth: 32, numjobs: 2, rwmixread: 50, rate: None, size: None }
+fn spec(rw: Rw, bs: Bytes) -> SweepStep {
+    SweepStep { iodepth: vec![32], numjobs: vec![2], ..SweepStep::new(rw, bs) }
 }
 
 fn outcome<'a>(answer: &'a WhatIf, variant: &str) -> &'a Outcome {
@@ -65,4 +65,33 @@ fn reads_have_no_steady_state_and_no_variants_on_any_number_of_threads() {
 fn a_stopped_question_has_no_answer() {
     let answer = ask(&spec(Rw::RandWrite, Bytes::kib(16)), true, 1);
     assert!(matches!(answer, Err(StudyError::Stopped)), "{answer:?}");
+}
+
+#[test]
+fn what_no_model_can_do_is_refused_by_name_before_anything_runs() {
+    for (load, says) in [
+        (SweepStep { fsync: 4, ..spec(Rw::RandWrite, Bytes::kib(4)) }, "fsync, fdatasync or dsync is not supported"),
+        (SweepStep { dedupe_percent: 9, ..spec(Rw::RandWrite, Bytes::kib(4)) }, "data other than unique"),
+        (SweepStep { passes: Some(2), ..spec(Rw::RandWrite, Bytes::kib(4)) }, "passes says when it ends"),
+    ] {
+        let error = ask(&load, true, 1).expect_err(says).to_string();
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
+
+#[test]
+fn hot_blocks_and_sizes_of_a_mix_are_modelled() {
+    let load = SweepStep {
+        rwmixread: 50,
+        rwmixtrim: 10,
+        sizes: "4KiB/60:64KiB/40".parse().ok(),
+        bs: Bytes::ZERO,
+        distribution: "zipf:1.2".parse().expect("a distribution"),
+        size: Some(Bytes::gib(64)),
+        ..spec(Rw::RandRw, Bytes::kib(4))
+    };
+    let answer = ask(&load, false, 2).expect("an answer");
+    let base = outcome(&answer, "as asked");
+    assert!(base.fresh.read_latency.is_some() && base.fresh.write_latency.is_some(), "{base:?}");
+    assert!(answer.load.contains("zipf:1.2"), "{}", answer.load);
 }

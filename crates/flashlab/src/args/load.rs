@@ -1,11 +1,12 @@
-//! The arguments of `flashlab load`.
+//! The arguments of `flashlab load`, and the load itself, which `flashlab what-if` takes too.
 
 use super::SEED;
 use super::real::{Keep, Real};
+use super::trace::Trace;
 use clap::Args as ClapArgs;
 use flashlab_spec::{BytePattern, Offsets, Rate, RateProcess, Rw, Sharing, Sizes, SweepStep, Verify, WriteHint};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// fio's default.
 const BS_DEFAULT: Bytes = Bytes::kib(4);
@@ -15,15 +16,8 @@ pub(crate) struct Load {
     /// Files and loop devices, loaded all at once, or one modelled drive; several with commas, or the option again
     #[arg(long, required = true, value_delimiter = ',', value_name = "PATH|DRIVE")]
     pub(crate) on: Vec<String>,
-    /// The load from a TOML file with the keys of a sweep in a suite, or several [[load]] with them at the same time
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "fio"])]
-    pub(crate) job: Option<PathBuf>,
-    /// The loads from a fio job file, one after another or at the same time as its sections say
-    #[arg(long, value_name = "FILE", conflicts_with = "Keys")]
-    pub(crate) fio: Option<PathBuf>,
-    /// Only this section of the fio job file
-    #[arg(long, value_name = "NAME", requires = "fio")]
-    pub(crate) section: Option<String>,
+    #[command(flatten)]
+    pub(crate) from: From,
     /// Use this much of each target; creates a file that does not exist
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
@@ -43,14 +37,48 @@ pub(crate) struct Load {
     pub(crate) keep: Keep,
     // Last, since what follows a heading stands below it.
     #[command(flatten)]
+    pub(crate) any: AnyKeys,
+    #[command(flatten)]
     pub(crate) keys: Keys,
     #[command(flatten)]
     pub(crate) real: Real,
 }
 
+/// Where a load comes from, beside its own options.
+#[derive(Debug, ClapArgs)]
+#[group(skip)]
+pub(crate) struct From {
+    /// The load from a TOML file with the keys of a sweep in a suite; several [[load]] run at the same time
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "iodepth", "workload", "fio"])]
+    pub(crate) job: Option<PathBuf>,
+    /// The load from a fio job file; where there may be several, its sections run one after another or at the same time,
+    /// as in fio
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "iodepth", "workload"])]
+    pub(crate) fio: Option<PathBuf>,
+    /// Only this section of the fio job file
+    #[arg(long, value_name = "NAME", requires = "fio")]
+    pub(crate) section: Option<String>,
+    #[command(flatten)]
+    pub(crate) trace: Trace,
+}
+
+/// What is said of any load, one from a trace too.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "The load")]
+#[group(skip)]
+pub(crate) struct AnyKeys {
+    /// Outstanding I/Os a job; several with commas for a sweep [default: 1; 256 of a trace with times]
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    pub(crate) iodepth: Vec<u32>,
+    /// Name in results [default: after pattern and size, or the trace]
+    #[arg(long, visible_alias = "name", value_name = "NAME")]
+    pub(crate) workload: Option<String>,
+}
+
 /// The load itself.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "The load")]
+#[group(conflicts_with = "trace")]
 pub(crate) struct Keys {
     /// Access pattern: read, write, randread, randwrite, randrw, rw, trim, randtrim
     #[arg(long, alias = "readwrite", value_name = "RW")]
@@ -61,9 +89,6 @@ pub(crate) struct Keys {
     /// Transfer sizes: 4KiB-64KiB, 4KiB/60:64KiB/40, or one rule each for reads,writes,trims
     #[arg(long, visible_aliases = ["bssplit", "bsrange"], value_name = "SIZES", conflicts_with = "bs")]
     sizes: Option<Sizes>,
-    /// Outstanding I/Os a job; several with commas for a sweep [default: 1]
-    #[arg(long, value_delimiter = ',', value_name = "N")]
-    iodepth: Vec<u32>,
     /// Jobs; several with commas for a sweep [default: 1]
     #[arg(long, value_delimiter = ',', value_name = "N")]
     numjobs: Vec<u32>,
@@ -133,9 +158,13 @@ pub(crate) struct Keys {
     /// stamp: write blocks that a later run can check; read-back: and check them at the end; check: check what is read
     #[arg(long, value_name = "HOW")]
     verify: Option<Verify>,
-    /// Name in results [default: after pattern and size]
-    #[arg(long, visible_alias = "name", value_name = "NAME")]
-    workload: Option<String>,
+}
+
+impl From {
+    /// The files that it is read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.job, &self.fio, &self.trace.file].into_iter().flatten().map(PathBuf::as_path)
+    }
 }
 
 fn sharing(text: &str) -> Result<Sharing, &'static str> {
@@ -148,15 +177,15 @@ fn sharing(text: &str) -> Result<Sharing, &'static str> {
 
 impl Keys {
     /// The load that was asked for, without an end; `None` without `--rw`.
-    pub(crate) fn load(&self) -> Option<SweepStep> {
+    pub(crate) fn load(&self, any: &AnyKeys) -> Option<SweepStep> {
         let bs = if self.sizes.is_some() { Bytes::ZERO } else { self.bs.unwrap_or(BS_DEFAULT) };
         let plain = SweepStep::new(self.rw?, bs);
         Some(SweepStep {
-            workload: self.workload.clone().unwrap_or_default(),
+            workload: any.workload.clone().unwrap_or_default(),
             rwmixread: self.rwmixread.unwrap_or(plain.rwmixread),
             rwmixtrim: self.rwmixtrim.unwrap_or_default(),
             sizes: self.sizes.clone(),
-            iodepth: self.iodepth.clone(),
+            iodepth: any.iodepth.clone(),
             numjobs: self.numjobs.clone(),
             amount: self.amount,
             passes: self.passes,

@@ -3,9 +3,10 @@
 //! Several loads run one after another or at the same time, as their file says.
 
 use super::execute::{Means, Request, show_plans};
-use crate::args::Load;
+use crate::args::{AnyKeys, From, Keys, Load};
 use crate::catalog;
 use crate::exit::{CliError, Exit};
+use crate::trace::{self, Trace};
 use flashlab_interop::{Extent, FioJob};
 use flashlab_lab::PlanOptions;
 use flashlab_spec::{ConcurrentStep, LoadFile, SpecError, Suite, SuiteStep, SweepStep};
@@ -24,13 +25,36 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
         show_plans(&request.plans()?, &command)?;
         return Ok(Exit::Done);
     }
-    let files = [&args.job, &args.fio].into_iter().flatten();
     request.execute(&Means {
         real: &args.real,
         keep: &args.keep,
-        inputs: files.map(|file| ("the load", file.as_path())).collect(),
+        inputs: args.from.files().map(|file| ("the load", file)).collect(),
         title: format!("{} on", asked.suite(Bytes::ZERO).title),
     })
+}
+
+/// The one load that was asked for by a trace, a file or options; what ends it may be open.
+pub(super) fn one(from: &From, any: &AnyKeys, keys: &Keys) -> anyhow::Result<SweepStep> {
+    match file_or_options(from, any, keys)? {
+        LoadFile::One(load) => Ok(*load),
+        LoadFile::AtOnce(_) => {
+            let what = "--job: several loads at the same time, and a modelled drive runs one load at a time";
+            Err(CliError::usage(what, "give the keys of one load, without [[load]]").into())
+        }
+    }
+}
+
+/// The loads that were asked for by a trace, a file or options; what ends a single one may be open.
+fn file_or_options(from: &From, any: &AnyKeys, keys: &Keys) -> anyhow::Result<LoadFile> {
+    if let Some(trace) = Trace::asked(&from.trace)? {
+        return Ok(LoadFile::One(Box::new(trace.load(any))));
+    }
+    if let Some(file) = &from.job {
+        return Ok(LoadFile::parse(&catalog::read(file)?, &file.display().to_string())?);
+    }
+    let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job, --fio or --trace FILE";
+    let load = keys.load(any).ok_or_else(|| CliError::usage("no load was given", remedy))?;
+    Ok(LoadFile::One(Box::new(load)))
 }
 
 /// A word as a shell reads it back.
@@ -45,7 +69,7 @@ fn quoted(word: &str) -> String {
 
 /// The load as it was asked for.
 enum Asked {
-    /// By options or a load file.
+    /// By options, a load file or a trace.
     File(LoadFile),
     /// By sections of a fio job file; those of one wave run at the same time.
     Fio(Vec<FioJob>),
@@ -53,17 +77,11 @@ enum Asked {
 
 impl Asked {
     fn read(args: &Load) -> anyhow::Result<Self> {
-        if let Some(file) = &args.fio {
-            return fio(file, args.section.as_deref());
+        if let Some(file) = &args.from.fio {
+            args.from.trace.refuse_without_one()?;
+            return fio(file, args.from.section.as_deref());
         }
-        let mut file = match (&args.job, args.keys.load()) {
-            (Some(file), _) => LoadFile::parse(&catalog::read(file)?, &file.display().to_string())?,
-            (None, Some(load)) => LoadFile::One(Box::new(load)),
-            (None, None) => {
-                let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job FILE, or --fio FILE";
-                return Err(CliError::usage("no load was given", remedy).into());
-            }
-        };
+        let mut file = file_or_options(&args.from, &args.any, &args.keys)?;
         if let LoadFile::One(load) = &mut file {
             // The place is that of the options, where they give one.
             if let (Some(size), Some(_)) = (args.size, args.keys.offset) {
@@ -108,7 +126,7 @@ impl Asked {
                 waves(jobs).map(|wave| step(wave.iter().map(|job| job.load(capacity)).collect())).collect()
             }
         };
-        let title = steps.iter().map(words).collect::<Vec<_>>().join("; ");
+        let title = steps.iter().map(of_a_step).collect::<Vec<_>>().join("; ");
         Suite {
             id: "load".into(),
             title,
@@ -136,11 +154,11 @@ fn step(mut loads: Vec<SweepStep>) -> SuiteStep {
 }
 
 /// A step in words.
-fn words(step: &SuiteStep) -> String {
+fn of_a_step(step: &SuiteStep) -> String {
     match step {
-        SuiteStep::Sweep(load) => of_a_load(load),
+        SuiteStep::Sweep(load) => words(load),
         SuiteStep::Concurrent(step) => {
-            format!("{}, at the same time", step.loads.iter().map(of_a_load).collect::<Vec<_>>().join(" and "))
+            format!("{}, at the same time", step.loads.iter().map(words).collect::<Vec<_>>().join(" and "))
         }
         SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Checkpoint(_) => {
             unreachable!("a load has no such step")
@@ -149,8 +167,14 @@ fn words(step: &SuiteStep) -> String {
 }
 
 /// A load in words.
-fn of_a_load(load: &SweepStep) -> String {
+pub(super) fn words(load: &SweepStep) -> String {
     let list = |axis: &[u32]| axis.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if let Some(replay) = &load.replay {
+        let (count, span) = (replay.summary().count, replay.summary().span);
+        let pace =
+            if load.time_percent.is_some() { format!("in {span} as recorded") } else { "without times".to_owned() };
+        return format!("{}, {count} requests {pace}, iodepth {}", replay.source, list(&load.iodepth));
+    }
     if !load.threads.is_empty() {
         return format!("{}, threads {}", load.name(), list(&load.threads));
     }
@@ -172,6 +196,7 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
     for wave in waves(&jobs).filter(|wave| wave.len() > 1) {
         at_once(&name, wave, &jobs)?;
     }
+    trace::attach(&mut jobs)?;
     // What stands in a global section is inherited by several.
     let mut said = BTreeSet::new();
     for job in &jobs {

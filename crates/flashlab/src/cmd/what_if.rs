@@ -1,26 +1,21 @@
 //! `flashlab what-if`: what modelled drives would do under a load.
 
+use super::load;
 use super::threads;
-use crate::args::{LoadArgs, WhatIf};
+use crate::args::WhatIf;
 use crate::catalog::{self, Catalog};
 use crate::exit::{CliError, Exit};
+use crate::trace;
 use crate::{output, stop};
-use flashlab_interop::{DeviceChoice, TraceFormat, TraceOptions};
 use flashlab_report::{Column, Table, number};
 use flashlab_samples::MetricName;
-use flashlab_spec::{Beyond, Rw, SpecError};
-use flashlab_study::what_if::{self, Criterion, DriveAnswer, Figures, Load, LoadSpec, Question, Watch};
+use flashlab_spec::{SpecError, SweepStep};
+use flashlab_study::what_if::{self, Criterion, DriveAnswer, Figures, Load, Question, Watch};
 use flashlab_units::Bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write;
-use std::io::BufReader;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-
-/// Requests of a trace with times that may be in flight: as many as hosts keep in a queue of a drive.
-const TRACE_DEPTH: u32 = 256;
-const RWS: [Rw; 8] =
-    [Rw::Read, Rw::Write, Rw::RandRead, Rw::RandWrite, Rw::RandRw, Rw::ReadWrite, Rw::Trim, Rw::RandTrim];
 
 pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
     let catalog = Catalog::load(&args.profile)?;
@@ -34,13 +29,11 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
     if let Some(path) = &args.json.json {
         output::check(path, args.json.replace)?;
         let mut inputs: Vec<(&str, &Path)> = args.profile.iter().map(|p| ("a drive profile", p.as_path())).collect();
-        inputs.extend(
-            [&args.load.job, &args.load.fio, &args.load.trace].into_iter().flatten().map(|f| ("the load", f.as_path())),
-        );
+        inputs.extend(args.from.files().map(|file| ("the load", file)));
         output::keep_apart(&[("--json", path)], &inputs)?;
     }
     let threads = threads(args.threads)?;
-    let (load, hosts, stop) = (load(&args.load)?, catalog::hosts()?, stop::listen()?);
+    let (load, hosts, stop) = (asked(args)?, catalog::hosts()?, stop::listen()?);
     let question = Question { drives, hosts: &hosts, load: &load, daily: args.daily, seed: args.seed, threads };
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:24} {pos} of {len} modelled  {elapsed} gone, {eta} left");
@@ -63,37 +56,18 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
 }
 
 /// The load that was asked for.
-fn load(args: &LoadArgs) -> anyhow::Result<Load> {
-    if let Some(file) = &args.trace {
-        return trace(file, args);
+fn asked(args: &WhatIf) -> anyhow::Result<Load> {
+    if let Some(file) = &args.from.fio {
+        args.from.trace.refuse_without_one()?;
+        return fio(file, args.from.section.as_deref());
     }
-    // An option that a trace needs is not asked for where another option excludes the trace.
-    if args.fold || args.format.is_some() || args.device.is_some() {
-        let what = "--format, --device and --fold are for a trace";
-        return Err(CliError::usage(what, "give --trace FILE, or leave them out").into());
+    let load = load::one(&args.from, &args.any, &args.keys)?;
+    let name = args.any.workload.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    let title = name + &load::words(&load);
+    match (load.replay, load.iodepth.as_slice()) {
+        (Some(replay), [iodepth]) => Ok(Load::replay(title, replay, load.time_percent, *iodepth)),
+        (replay, _) => Ok(Load::of(SweepStep { size: args.size.or(load.size), replay, ..load })?),
     }
-    if let Some(file) = &args.fio {
-        return fio(file, args.section.as_deref());
-    }
-    if let Some(file) = &args.job {
-        return Ok(LoadSpec::parse(&catalog::read(file)?, &file.display().to_string())?.load()?);
-    }
-    let (Some(rw), Some(bs)) = (&args.rw, args.bs) else {
-        let remedy = "give --rw and --bs, such as --rw randwrite --bs 16KiB, or --job, --fio or --trace FILE";
-        return Err(CliError::usage("no load was given", remedy).into());
-    };
-    let known = RWS.iter().find(|known| known.word() == rw.as_str());
-    let rw = known.ok_or_else(|| SpecError::unknown("access pattern", rw, RWS.iter().map(|r| r.word())))?;
-    let spec = LoadSpec {
-        rw: *rw,
-        bs,
-        iodepth: args.iodepth.unwrap_or(1),
-        numjobs: args.numjobs.unwrap_or(1),
-        rwmixread: args.rwmixread.unwrap_or(50),
-        rate: args.rate,
-        size: args.size,
-    };
-    Ok(spec.load()?)
 }
 
 /// A section of a fio job file; what changes nothing here, and what may not be meant, goes to standard error.
@@ -125,30 +99,14 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Load> {
         job.iodepth,
         job.numjobs
     );
-    let job = job.clone();
+    let mut job = [job.clone()];
+    trace::attach(&mut job)?;
+    let [job] = job;
+    if let Some((replay, time_percent)) = job.list() {
+        let title = format!("{title}, replaying {}", replay.source);
+        return Ok(Load::replay(title, replay.clone(), time_percent, job.iodepth));
+    }
     Ok(Load::new(title, move |capacity| job.on(capacity)))
-}
-
-/// A trace; what was understood of it goes to standard error.
-fn trace(file: &Path, args: &LoadArgs) -> anyhow::Result<Load> {
-    let name = file.display().to_string();
-    let known = |word: &String| {
-        let found = TraceFormat::ALL.into_iter().find(|format| format.word() == word.as_str());
-        found.ok_or_else(|| SpecError::unknown("trace format", word, TraceFormat::ALL.iter().map(|f| f.word())))
-    };
-    let options = TraceOptions {
-        format: args.format.as_ref().map(known).transpose()?,
-        device: args.device.clone().map_or(DeviceChoice::Only, DeviceChoice::Named),
-        beyond: if args.fold { Beyond::Fold } else { Beyond::Refuse },
-        ..TraceOptions::default()
-    };
-    let read = flashlab_interop::read_trace(BufReader::new(catalog::open(file)?), &name, &options)?;
-    eprintln!("{read}");
-    let iodepth = args.iodepth.unwrap_or(if read.timed { TRACE_DEPTH } else { 1 });
-    let (count, span) = (read.summary.requests(), read.summary.span);
-    let pace = if read.timed { format!("in {span} as recorded") } else { "without times".to_owned() };
-    let title = format!("{} trace {name}: {count} requests {pace}, iodepth {iodepth}", read.format);
-    Ok(Load::replay(title, read.replay, read.timed, iodepth))
 }
 
 fn text(answer: &what_if::WhatIf) -> String {

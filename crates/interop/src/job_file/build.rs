@@ -1,6 +1,7 @@
 //! A section's options as the values of a job.
 
 use super::content;
+use super::iolog;
 use super::options::{self, Engine, Key};
 use super::rates;
 use super::sections::{Entry, Section};
@@ -21,6 +22,7 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
         name: section.get(Key::Name).and_then(|e| e.value.clone()).unwrap_or_else(|| section.name.clone()),
         line: section.line,
         wave: 0,
+        trace: iolog::trace(&mut builder)?,
         rw: builder.rw()?,
         bs: builder.bs()?,
         iodepth: builder.iodepth()?,
@@ -137,7 +139,9 @@ impl Builder<'_> {
 
     fn rw(&mut self) -> Result<Rw, InteropError> {
         let Some(rw) = self.read(Key::Rw, |_, text| rw(text))? else {
-            self.note(self.section.line, "rw is not given: fio reads in order");
+            if self.section.get(Key::ReadIolog).is_none() {
+                self.note(self.section.line, "rw is not given: fio reads in order");
+            }
             return Ok(Rw::Read);
         };
         Ok(rw)

@@ -6,6 +6,7 @@
 
 mod build;
 mod content;
+mod iolog;
 mod options;
 mod rates;
 mod sections;
@@ -13,10 +14,12 @@ mod values;
 
 use crate::InteropError;
 use flashlab_spec::{
-    Arrival, BytePattern, Data, Durability, Job, Offsets, Pattern, RateProcess, Region, Rw, Sharing, SizeRule, Sizes,
-    SweepStep, Verify,
+    Arrival, BytePattern, Data, Durability, Job, Offsets, Pattern, RateProcess, Region, Replay, Rw, Sharing, SizeRule,
+    Sizes, SweepStep, Verify,
 };
 use flashlab_units::{Bytes, Nanos};
+
+pub use iolog::FioTrace;
 
 /// A size or an offset: bytes, or a share of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +108,8 @@ pub struct FioJob {
     pub data: Data,
     /// How blocks are checked.
     pub verify: Verify,
+    /// A trace that is replayed instead of a pattern; see [`FioJob::attach`].
+    pub trace: Option<FioTrace>,
     /// Options that change nothing here.
     pub ignored: Vec<Ignored>,
     /// What the author may not have meant.
@@ -138,6 +143,9 @@ pub fn read_jobs(
 impl FioJob {
     /// The largest transfer of a direction that the job uses.
     pub fn bs_max(&self) -> Bytes {
+        if let Some((replay, _)) = self.list() {
+            return Bytes(u64::from(replay.summary().length_max));
+        }
         if let Some(sizes) = self.pattern().sizes {
             return sizes.largest();
         }
@@ -148,6 +156,12 @@ impl FioJob {
             Rw::Trim | Rw::RandTrim => trim,
             Rw::ReadWrite | Rw::RandRw => read.max(write),
         }
+    }
+
+    /// The requests of its trace with how their times are stretched, once they are attached; `None` for as fast
+    /// as they are served.
+    pub fn list(&self) -> Option<(&Replay, Option<u32>)> {
+        self.trace.as_ref().and_then(FioTrace::list)
     }
 
     /// The job on a target of this capacity, as fio would run it there: jobs that are sequential
@@ -188,6 +202,11 @@ impl FioJob {
     /// The job as a load of a target of this capacity, to be run by this program: as [`FioJob::on`], and
     /// what ends it are passes where no bytes are given.
     pub fn load(&self, capacity: Bytes) -> SweepStep {
+        if let Some((replay, time_percent)) = self.list() {
+            let listed = SweepStep::of_replay(self.name.clone(), replay.clone(), time_percent);
+            let (iodepth, runtime, ramp) = (vec![self.iodepth], self.runtime, self.ramp);
+            return SweepStep { iodepth, runtime, ramp, ..listed };
+        }
         let job = self.on(capacity);
         let plain = SweepStep::new(self.rw, job.bs);
         let (rate_iops, rate_process) = match self.arrival {

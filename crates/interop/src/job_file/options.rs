@@ -23,6 +23,10 @@ pub(super) enum Key {
     Numjobs,
     Offset,
     Ramp,
+    ReadIolog,
+    ReplayNoStall,
+    ReplayRedirect,
+    ReplayTimeScale,
     Rate,
     RateIops,
     RateProcess,
@@ -67,6 +71,7 @@ const VERIFY: &str = "this program verifies in its own way";
 const BATCH: &str = "requests are submitted as soon as there is room";
 const SIZES: &str = "sizes are those of bs, bssplit or bsrange, aligned to themselves";
 const PLACES: &str = "it changes the order of offsets in a way that is not taken over";
+const TRACE: &str = "addresses, sizes and requests are those of the trace, or it is refused";
 const THINK: &str = "pauses between requests are not taken over; rate and rate_iops are";
 const ORDER: &str = "jobs start together, or after one another with stonewall";
 const SEARCH: &str = "a job does not change its load as it runs";
@@ -101,6 +106,10 @@ const OPTIONS: &[(&[&str], Fate)] = &[
     (&["rate"], Fate::Mapped(Key::Rate)),
     (&["rate_iops"], Fate::Mapped(Key::RateIops)),
     (&["rate_process"], Fate::Mapped(Key::RateProcess)),
+    (&["read_iolog"], Fate::Mapped(Key::ReadIolog)),
+    (&["replay_no_stall"], Fate::Mapped(Key::ReplayNoStall)),
+    (&["replay_redirect"], Fate::Mapped(Key::ReplayRedirect)),
+    (&["replay_time_scale"], Fate::Mapped(Key::ReplayTimeScale)),
     (&["runtime", "timeout"], Fate::Mapped(Key::Runtime)),
     (&["rw", "readwrite"], Fate::Mapped(Key::Rw)),
     (&["rwmixread"], Fate::Mapped(Key::Rwmixread)),
@@ -145,7 +154,12 @@ const OPTIONS: &[(&[&str], Fate)] = &[
     (&["percentage_random"], Fate::Refused(PLACES, &["100"])),
     (&["zonemode"], Fate::Refused(PLACES, &["none"])),
     (&["offset_increment", "offset_align", "zonesize", "zonerange", "zoneskip", "rw_sequencer", "rwmixcycle",
-       "number_ios", "flow", "flow_id", "io_size_increment", "read_iolog"], Fate::Refused(PLACES, &["0"])),
+       "number_ios", "flow", "flow_id", "io_size_increment"], Fate::Refused(PLACES, &["0"])),
+    (&["replay_scale"], Fate::Refused(TRACE, &["0", "1"])),
+    (&["replay_align"], Fate::Refused(TRACE, &["0"])),
+    (&["replay_skip", "merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters", "write_iolog"],
+       Fate::Refused(TRACE, &[])),
+    (&["read_iolog_chunked"], Fate::Ignored("a trace is read before it is replayed")),
     (&["thinktime", "thinktime_blocks", "thinktime_spin", "thinktime_iotime", "thinktime_blocks_type",
        "rate_ignore_thinktime", "rate_min", "rate_iops_min", "rate_cycle"], Fate::Refused(THINK, &["0"])),
     (&["startdelay", "wait_for", "exitall", "exitall_on_error", "exit_what", "exec_prerun", "exec_postrun"],

@@ -11,7 +11,7 @@ mod trace;
 mod variant;
 
 pub use life::Life;
-pub use load::{Load, LoadSpec};
+pub use load::Load;
 pub use rank::{Criterion, Place};
 
 use crate::StudyError;
@@ -259,6 +259,7 @@ fn prepare<'a>(
         return Err(StudyError::TraceTooLarge { source_file: source, drive: profile.id.clone(), reason });
     }
     if variant == Variant::Base {
+        ModelledDrive::can_run(&job)?;
         ended(&job).validate(logical_block, capacity)?;
     }
     let (profile, job, what) = match variant.apply(profile, job) {

@@ -28,11 +28,11 @@ const LATE_SHARE: f64 = 0.02;
 const LATE: Nanos = Nanos::millis(100);
 
 /// The job of a list whose largest request has `bs`: what it may do, when, and how often is set here.
-pub(super) fn job(title: &str, replay: &Replay, timed: bool, iodepth: u32, capacity: Bytes) -> Job {
+pub(super) fn job(title: &str, replay: &Replay, time_percent: Option<u32>, iodepth: u32, capacity: Bytes) -> Job {
     let [_, writes, trims] = replay.summary().by_direction;
     let rw = if writes + trims > 0 { Rw::RandRw } else { Rw::RandRead };
     let bs = Bytes(u64::from(replay.summary().length_max));
-    let arrival = if timed { Arrival::Recorded { time_percent: 100 } } else { Arrival::Closed };
+    let arrival = time_percent.map_or(Arrival::Closed, |time_percent| Arrival::Recorded { time_percent });
     let whole = Region { offset: Bytes(0), length: Bytes(capacity.0 / BLOCK * BLOCK) };
     Job { iodepth, arrival, replay: Some(replay.clone()), ..Job::new(title, rw, bs, whole) }
 }
@@ -144,10 +144,18 @@ impl Played<'_> {
     }
 
     fn passes_in_time(&self) -> u64 {
-        if self.order.job.arrival.is_closed() {
-            return u64::MAX;
+        self.stretched(self.replay.period()).map_or(u64::MAX, |period| (JOB_TIME.0 / period.0.max(1)).max(1))
+    }
+
+    /// A time of the list as it is played; `None` where it has none.
+    fn stretched(&self, recorded: Nanos) -> Option<Nanos> {
+        match self.order.job.arrival {
+            Arrival::Recorded { time_percent } => {
+                let stretched = u128::from(recorded.0) * u128::from(time_percent) / 100;
+                Some(Nanos(u64::try_from(stretched).unwrap_or(u64::MAX)))
+            }
+            _ => None,
         }
-        (JOB_TIME.0 / self.replay.period().0.max(1)).max(1)
     }
 
     /// Plays the list until three rounds agree.
@@ -235,17 +243,14 @@ impl Played<'_> {
         }
         if self.order.job.arrival.is_closed() {
             let depth = self.order.job.iodepth;
-            says.push(format!("the trace has no times: played as fast as possible, {depth} in flight"));
+            says.push(format!("the trace is played as if it had no times, as fast as possible: {depth} in flight"));
         }
         says
     }
 
     /// How much later than recorded the list ended.
     fn late(&self, first: &JobResult) -> Option<String> {
-        if self.order.job.arrival.is_closed() {
-            return None;
-        }
-        let span = self.replay.summary().span;
+        let span = self.stretched(self.replay.summary().span)?;
         let late = first.elapsed.saturating_sub(span);
         let is_late = late > LATE && late.as_secs_f64() > LATE_SHARE * span.as_secs_f64();
         is_late.then(|| format!("the drive does not keep up: it is done {late} after the last request was due"))

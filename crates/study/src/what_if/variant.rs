@@ -78,6 +78,9 @@ fn aligned(profile: &DriveProfile, mut job: Job) -> Result<(DriveProfile, Job, S
     if job.pattern.sizes.is_some() {
         return Err("the load has several transfer sizes".into());
     }
+    if job.pattern.align.is_some() || job.pattern.stride.is_some() {
+        return Err("the load has an alignment or stride of its own".into());
+    }
     if job.bs.0.is_multiple_of(iu.0) && job.region.offset.0.is_multiple_of(iu.0) {
         return Err(format!("it is aligned to the indirection unit of {iu} already"));
     }
@@ -92,6 +95,9 @@ fn aligned(profile: &DriveProfile, mut job: Job) -> Result<(DriveProfile, Job, S
 fn placement(profile: &DriveProfile, job: Job) -> Result<(DriveProfile, Job, String), String> {
     if job.replay.is_some() {
         return Err("a trace does not say which of its writes belong together".into());
+    }
+    if !job.placement.is_empty() {
+        return Err("the load has placement of its own".into());
     }
     if job.numjobs < 2 {
         return Err("one job is one stream, and placement keeps several apart; give --numjobs".into());
