@@ -222,7 +222,7 @@ fn at_once(file: &str, wave: &[FioJob], all: &[FioJob]) -> Result<(), CliError> 
         let name =
             |option: &str| option.split_once('=').filter(|(key, _)| *key == "filename").map(|(_, v)| v.to_owned());
         // That of the section goes before an inherited one.
-        job.ignored.iter().filter_map(|ignored| name(&ignored.option)).last()
+        job.ignored.iter().rev().find_map(|ignored| name(&ignored.option))
     };
     let first = own(&wave[0]);
     if let Some(other) = wave.iter().find(|job| own(job) != first) {
