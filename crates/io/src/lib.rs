@@ -48,6 +48,7 @@ mod source;
 mod speed;
 mod tally;
 mod target;
+mod think;
 mod tick;
 mod together;
 mod tuning;
