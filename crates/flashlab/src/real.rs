@@ -48,19 +48,21 @@ impl Ways {
         Ok(Ways { open: OpenOptions { direct: !args.buffered, engine }, tuning, fell_back })
     }
 
-    /// Opens one of `of` targets, with the permit that the consent gives.
+    /// Opens target `number` of `of`, with the permit that the consent gives.
     pub(crate) fn open(
         &self,
         inspection: Inspection,
         size: Option<Bytes>,
         args: &Real,
-        (writes, of): (bool, usize),
+        (number, of): (usize, usize),
+        writes: bool,
         made: &mut Made,
     ) -> anyhow::Result<FileTarget> {
         let ledger = ledger(args, &inspection, of);
         let consent = consent(args, &inspection);
         let mut target = resolve::open(inspection, size, &consent, writes, &self.open, made)?;
-        target = target.with_tuning(self.tuning.clone());
+        let cpus = turned(&self.tuning.cpus, number, of);
+        target = target.with_tuning(Tuning { cpus, ..self.tuning.clone() });
         if let Some(deadline) = args.deadline {
             target = target.with_deadline(deadline);
         }
@@ -133,6 +135,14 @@ fn cpus(args: &Real) -> Result<Vec<u32>, CliError> {
     }
 }
 
+/// The CPUs as target `number` of `of` takes them in turn: each begins elsewhere, so that the first jobs of all
+/// targets do not share a CPU while others have none.
+fn turned(cpus: &[u32], number: usize, of: usize) -> Vec<u32> {
+    let mut turned = cpus.to_vec();
+    turned.rotate_left(cpus.len() * number / of);
+    turned
+}
+
 /// A device takes the token that is its own, of those given.
 fn consent(args: &Real, inspection: &Inspection) -> Consent {
     let own = inspection.token();
@@ -174,5 +184,20 @@ pub(crate) fn refuse_for_a_model(args: &Real, name: &str) -> Result<(), CliError
             Err(CliError::usage(what, format!("leave it out; for a file of that name write ./{name}")))
         }
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turned;
+
+    #[test]
+    fn targets_begin_at_cpus_of_their_own() {
+        let cpus = [0, 1, 2, 3, 8];
+        assert_eq!(turned(&cpus, 0, 2), cpus);
+        assert_eq!(turned(&cpus, 1, 2), [2, 3, 8, 0, 1]);
+        let first: Vec<u32> = (0..10).map(|number| turned(&cpus, number, 10)[0]).collect();
+        assert_eq!(first, [0, 0, 1, 1, 2, 2, 3, 3, 8, 8]);
+        assert_eq!(turned(&[], 1, 2), Vec::<u32>::new());
     }
 }

@@ -114,9 +114,9 @@ impl Request<'_> {
         let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
         let of = inspections.len();
         let mut parts: Vec<Part> = Vec::with_capacity(of);
-        for (inspection, rehearsal) in inspections.into_iter().zip(rehearsals) {
-            let asked = (rehearsal.writes(), of);
-            let target = ways.open(inspection, self.options.size, means.real, asked, &mut made)?;
+        for (number, (inspection, rehearsal)) in inspections.into_iter().zip(rehearsals).enumerate() {
+            let writes = rehearsal.writes();
+            let target = ways.open(inspection, self.options.size, means.real, (number, of), writes, &mut made)?;
             // Again, with what is only known of an open target.
             let facts = TargetFacts::of(&target);
             let plan = plan(&(self.suite)(facts.capacity), &facts, &self.options)?;
