@@ -31,7 +31,7 @@ impl Ways {
         if engine == EngineChoice::Psync {
             check_depth(plan)?;
         }
-        let any = |wanted: fn(&Job) -> bool| plan.steps.iter().filter_map(|step| step.kind.job()).any(wanted);
+        let any = |wanted: fn(&Job) -> bool| plan.steps.iter().flat_map(|step| step.kind.jobs()).any(wanted);
         if engine == EngineChoice::Null && any(|job| job.think.is_some()) {
             let remedy = "use the engine nop, or leave thinktime out";
             return Err(CliError::usage("thinktime with the engine null, which shows its own cost", remedy).into());
@@ -115,7 +115,7 @@ fn engine(args: &Real) -> anyhow::Result<(EngineChoice, Option<String>)> {
 
 /// Fails before anything is made where the first job would fail for want of depth.
 fn check_depth(plan: &Plan) -> Result<(), CliError> {
-    match plan.steps.iter().find(|s| s.kind.job().is_some_and(|job| job.iodepth > 1)) {
+    match plan.steps.iter().find(|s| s.kind.jobs().iter().any(|job| job.iodepth > 1)) {
         Some(step) => {
             let what = format!("{}: the psync engine does one I/O at a time, iodepth 1", step.title);
             let remedy = "use --engine io_uring, or iodepth 1 with more numjobs (in a suite: one of your own)";

@@ -56,7 +56,7 @@ impl Request<'_> {
             let plan = plan(&(self.suite)(facts.capacity), &facts, &self.options)?;
             if let Named::Modelled(_) = named {
                 // Here, before anything is made.
-                plan.steps.iter().filter_map(|step| step.kind.job()).try_for_each(ModelledDrive::can_run)?;
+                plan.steps.iter().flat_map(|step| step.kind.jobs()).try_for_each(ModelledDrive::can_run)?;
             }
             if let (Named::Modelled(drive), true) = (&named, self.on.len() > 1) {
                 let what =
