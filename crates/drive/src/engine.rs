@@ -175,6 +175,11 @@ impl WarmUp {
     }
 }
 
+/// Whether no request of the job follows another in place.
+fn is_all_random(job: &Job) -> bool {
+    job.rw.is_random() && job.replay.is_none() && job.pattern.random.is_none()
+}
+
 /// Whether a job writes any data: trims and mixes of nothing but reads do not.
 pub(crate) fn writes_data(job: &Job) -> bool {
     match job.rw {
@@ -210,7 +215,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             flusher: Flusher::new(parameters, &geometry),
             merger: Merger::new(&parameters.merge),
             // A list does not say whether it is sequential: each of its reads is looked at.
-            read_ahead: ReadAhead::new(&parameters.read_ahead, job.rw.is_random() && job.replay.is_none()),
+            read_ahead: ReadAhead::new(&parameters.read_ahead, is_all_random(job)),
             nand: Nand::new(&parameters.nand, geometry.unit_bytes, geometry.factor),
             batch: Vec::new(),
             outcome: Outcome::new(job),

@@ -32,12 +32,13 @@ const BUFFERS_OF_A_FILL: u64 = 8;
 const AGING_SPARES: u64 = 4;
 
 /// What the model does beyond reads and writes of one size in a closed loop.
-const SUPPORTED: [Feature; 9] = [
+const SUPPORTED: [Feature; 10] = [
     Feature::Trim,
     Feature::SequentialMix,
     Feature::Distribution,
     Feature::Layout,
     Feature::Sizes,
+    Feature::PartlyRandom,
     Feature::Passes,
     Feature::OpenLoop,
     Feature::Replay,

@@ -31,8 +31,12 @@ impl Ways {
         if engine == EngineChoice::Psync {
             check_depth(plan)?;
         }
-        let verifies = |job: &Job| job.verify != Verify::Off;
-        if args.ledger.is_some() && !plan.steps.iter().flat_map(|step| step.kind.jobs()).any(verifies) {
+        let any = |wanted: fn(&Job) -> bool| plan.steps.iter().flat_map(|step| step.kind.jobs()).any(wanted);
+        if engine == EngineChoice::Null && any(|job| job.think.is_some()) {
+            let remedy = "use the engine nop, or leave thinktime out";
+            return Err(CliError::usage("thinktime with the engine null, which shows its own cost", remedy).into());
+        }
+        if args.ledger.is_some() && !any(|job| job.verify != Verify::Off) {
             let remedy = "add --verify stamp, read-back or check, or leave the ledger out";
             return Err(CliError::usage("--ledger: nothing is verified", remedy).into());
         }

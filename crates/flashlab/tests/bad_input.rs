@@ -64,6 +64,7 @@ const TEXTS: &[Case] = &[
     ("what-if r6060-122 --rw randwrite --verify stamp", 2, &["verification is not supported by the modelled drive"]),
     ("what-if r6060-122 --rw randwrite --data-pattern 0xff", 2, &["data other than unique", "the modelled drive"]),
     ("what-if r6060-122 --rw randwrite --write-hint long", 2, &["a write hint is not supported"]),
+    ("what-if r6060-122 --rw randwrite --thinktime 1ms", 2, &["thinktime is not supported by the modelled drive"]),
     ("what-if r6060-122 --rw randwrite --amount 1G", 2, &["amount says when it ends", "flashlab load --on DRIVE"]),
     ("what-if r6060-122 --rw randwrite --iodepth 1,8", 2, &["iodepth has 2 values", "one load"]),
     ("what-if r6060-122 --rw randread --bs 1000B", 2, &["not a multiple of the logical block", "use "]),

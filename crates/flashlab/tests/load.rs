@@ -106,6 +106,9 @@ fn each_key_of_the_load_is_accepted() {
         "--rw randread --distribution pareto:0.2",
         "--rw randread --random-distribution normal:10",
         "--rw randread --distribution zoned:90/10:10/90",
+        "--rw randrw --percentage-random 30,80 --rwmixread 60",
+        "--rw randread --percentage-random 0 --thinktime 5ms --thinktime-blocks 4 --iodepth 4",
+        "--rw randwrite --thinktime 1ms",
         "--rw randrw --rwmixread 70 --bssplit 4KiB/60:64KiB/40 --iodepth 8",
         "--rw randwrite --bsrange 4KiB-16KiB --align 4KiB",
         "--rw randwrite --fsync 4 --write-hint short",
@@ -482,6 +485,15 @@ fn a_load_is_bound_by_the_same_permits_as_a_run() {
         ("load --on ./foreign.img --rw read --cpus 5-1", 2, "0-3,8"),
         ("load --on r6060-122,./foreign.img --rw read --runtime 1s", 2, "is a modelled drive"),
         ("load --on r6060-122 --rw randread --runtime 100ms --slat", 2, "no meaning"),
+        (
+            "load --on r6060-122 --rw randread --runtime 100ms --thinktime 1ms",
+            2,
+            "thinktime is not supported by the modelled",
+        ),
+        ("load --on ./foreign.img --rw read --percentage-random 50", 2, "use rand and the same word"),
+        ("load --on ./foreign.img --rw read --thinktime-blocks 50", 2, "--thinktime"),
+        ("load --on ./foreign.img --rw read --thinktime 1ms --rate 1MB/s", 2, "--thinktime"),
+        ("load --on ./foreign.img --rw read --thinktime 1ms --engine null", 2, "use the engine nop"),
         ("load --on ./foreign.img --rw randread --runtime 1s --store foreign.img", 4, "is also a target"),
     ] {
         let done = place.flashlab(arguments).code(code);
@@ -511,6 +523,17 @@ fn a_device_needs_the_token_that_the_plan_prints() {
 #[test]
 fn a_modelled_drive_takes_the_same_load() {
     let place = Place::new();
+    let iops = |share: u8| {
+        let load = format!("load --on r6060-122 --rw randread --percentage-random {share} --runtime 50ms --json -");
+        let point = points(&place.flashlab(&load).code(0)).remove(0);
+        point["metrics"]
+            .as_array()
+            .expect("metrics")
+            .iter()
+            .find(|m| m["name"] == "iops")
+            .and_then(|m| m["value"].as_f64())
+    };
+    assert!(iops(50).is_some() && iops(50) != iops(100));
     let done =
         place.flashlab("load --on r6060-122 --rw randwrite --bs 16K --iodepth 32 --numjobs 4 --runtime 50ms").code(0);
     assert!(done.out.contains("MODELLED") && done.out.contains("rand-write-16k"), "{}", done.out);

@@ -1,7 +1,9 @@
 //! fio job files: what is read as what, what is refused, and soup.
 
 use flashlab_interop::{Extent, FioJob, InteropError, read_jobs};
-use flashlab_spec::{Arrival, Data, Direction, Durability, Offsets, Rate, Rw, Sharing, SizeRule, Verify};
+use flashlab_spec::{
+    Arrival, Data, Direction, Durability, Offsets, RandomShares, Rate, Rw, Sharing, SizeRule, ThinkTime, Verify,
+};
 use flashlab_units::{Bytes, Nanos};
 use proptest::prelude::*;
 
@@ -84,6 +86,8 @@ fn every_option_of_the_core_is_mapped() {
         durability: Durability { fsync_every: 32, fdatasync_every: 0, dsync: true },
         sizes: None,
         distribution: None,
+        random: None,
+        think: None,
         data: Data::default(),
         verify: Verify::Off,
         trace: None,
@@ -299,9 +303,11 @@ fn what_cannot_be_taken_over_is_refused_by_name() {
         ("[a]\nbsrange=4k\n", "`4k` is no range"),
         ("[a]\nverify=pattern\n", "a.fio:2: `verify`: `pattern` checks no header"),
         ("[a]\nbuffer_pattern=7\n", "two digits a byte"),
-        ("[a]\nthinktime=10\n", "pauses between requests"),
+        ("[a]\nthinktime=10\nthinktime_iotime=1\n", "pauses are taken over by thinktime"),
+        ("[a]\nthinktime=10\nrate_iops=5\n", "a.fio:3: `rate_iops`: thinktime is given too"),
+        ("[a]\nthinktime=10\nthinktime_blocks_type=issue\n", "pauses are taken over"),
         ("[a]\nrandom_distribution=sequence:1\n", "no distribution that is taken over"),
-        ("[a]\npercentage_random=0,25,0\n", "order of offsets"),
+        ("[a]\nrw=randread\npercentage_random=0,25,0,1\n", "reads,writes,trims"),
         ("[a]\noffset_increment=500M\n", "order of offsets"),
     ] {
         let message = read(text).expect_err(text).to_string();
@@ -376,6 +382,24 @@ fn splits_distributions_data_and_verification_are_taken_over() {
     assert_eq!(one("[a]\nrw=write\nzero_buffers\n").data.pattern, [0]);
     assert_eq!(one("[a]\nrw=write\nbuffer_pattern=0xdead\n").data.pattern, [0xde, 0xad]);
     assert_eq!(one("[a]\nrw=write\nbuffer_pattern=\"ab\"\n").data.pattern, *b"ab");
+}
+
+#[test]
+fn shares_of_random_offsets_and_pauses_are_taken_over() {
+    let job = one("[a]\nrw=randrw\npercentage_random=20,80\nthinktime=500\nthinktime_blocks=4\nthinktime_spin=10\n");
+    assert_eq!(job.random, Some(RandomShares { read: 20, write: 80, trim: 80 }));
+    assert_eq!(job.think, Some(ThinkTime { time: Nanos::micros(500), blocks: 4 }));
+    assert!(notes(&job).contains("3: with percentage_random a block may come again"), "{}", notes(&job));
+    assert_eq!(ignored(&job), ["thinktime_spin=10"]);
+    let load = job.load(Bytes::gib(1));
+    assert_eq!((load.percentage_random, load.distribution), (job.random, Offsets::Repeats));
+    assert_eq!((load.thinktime, load.thinktime_blocks), (Nanos::micros(500), Some(4)));
+    assert_eq!(job.on(Bytes::gib(1)).validate(Bytes(512), Bytes::gib(1)), Ok(()));
+    let sequential = one("[a]\nrw=read\npercentage_random=50\nthinktime=2ms\nthinktime_blocks_type=complete\n");
+    assert!(sequential.random.is_none() && notes(&sequential).contains("changes nothing for a sequential rw"));
+    assert_eq!(sequential.think, Some(ThinkTime { time: Nanos::millis(2), blocks: 1 }));
+    assert!(notes(&one("[a]\nrw=read\nthinktime_blocks=3\n")).contains("without thinktime"));
+    assert!(one("[a]\nrw=randread\npercentage_random=100\nthinktime=0\n").think.is_none());
 }
 
 /// A load says the same as a job, but that passes end it where no bytes are given.

@@ -88,6 +88,10 @@ impl Facts<'_> {
             let reason = format!("verification with the engine {}, which moves no data", engine.word());
             return refuse(reason, "use io_uring or psync".into());
         }
+        if engine == EngineChoice::Null && job.think.is_some() {
+            let reason = "thinktime with the engine null, which shows what the program itself costs".to_owned();
+            return refuse(reason, "use the engine nop, or leave thinktime out".into());
+        }
         if self.tuning.interval < INTERVAL_MIN {
             let reason = format!("intervals of {}", self.tuning.interval);
             return refuse(reason, format!("use at least {INTERVAL_MIN}"));

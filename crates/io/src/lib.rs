@@ -51,6 +51,7 @@ mod source;
 mod speed;
 mod tally;
 mod target;
+mod think;
 mod tick;
 mod together;
 mod tuning;

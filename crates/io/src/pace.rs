@@ -5,7 +5,7 @@ use flashlab_workload::ArrivalStream;
 
 /// A thread that sleeps wakes up to this much late (timers, and a halted CPU that must be woken); the
 /// rest of the time to a due request it spins, so that its own sleep is not taken for latency.
-const SPIN_NS: u64 = 60_000;
+pub(crate) const SPIN_NS: u64 = 60_000;
 /// Longest sleep, after which a stop request and stuck I/Os are looked for.
 pub(crate) const WAIT_MAX_NS: u64 = 100_000_000;
 /// Later than this at the end of a job, an open loop was not kept up with.

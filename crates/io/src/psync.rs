@@ -2,6 +2,7 @@
 
 use crate::explain::errno_name;
 use crate::region::Region;
+use crate::think;
 use crate::worker::{Duty, End, Setup};
 use flashlab_workload::{Direction, Request};
 use rustix::fs::FallocateFlags;
@@ -47,6 +48,11 @@ impl Psync {
                 duty.tally.close(now);
                 return End::Amount;
             };
+            if duty.think.is_due()
+                && let Some(end) = think::pause(duty)
+            {
+                return end;
+            }
             if let Some(checker) = duty.checker.as_mut().filter(|checker| checker.is_at_turn()) {
                 checker.turn();
             }
@@ -61,6 +67,7 @@ impl Psync {
         let due_ns = duty.pace.due_ns;
         let is_open = duty.pace.is_open();
         duty.pace.advance();
+        duty.think.took();
         if let Some(checker) = &mut duty.checker {
             checker.took();
         }

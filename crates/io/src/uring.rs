@@ -13,6 +13,7 @@ use crate::explain::errno_name;
 use crate::pace::WAIT_MAX_NS;
 use crate::region::Region;
 use crate::ring::{PART_MAX, Ring};
+use crate::think;
 use crate::tick::{self, TICK};
 use crate::worker::{Duty, End, Setup};
 use flashlab_samples::Granted;
@@ -159,6 +160,7 @@ impl Uring {
             unseen_ticks: 0,
             held: None,
             end: None,
+            ended_ns: 0,
         };
         flight.fill(duty, &mut sq);
         if flight.end.is_some() && flight.fresh.is_empty() {
@@ -201,7 +203,7 @@ impl Uring {
             duty.publish();
             if *flight.busy == 0 && flight.fresh.is_empty() && flight.end.is_some() {
                 // The window of an amount ends with its last completion.
-                duty.tally.close(now);
+                duty.tally.close(now.max(flight.ended_ns));
                 return flight.end.unwrap_or(End::Amount);
             }
             if ((reaped == 0 && !OPEN) || duty.look_for_stuck(now)) && stuck(duty, flight.slots, now) {
@@ -228,6 +230,8 @@ struct Flight<'a, const REGISTERED: bool, const KIND: Kind, const OPEN: bool> {
     held: Option<Request>,
     /// Why nothing new is submitted any more.
     end: Option<End>,
+    /// When that was, if it was in a pause.
+    ended_ns: u64,
 }
 
 impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGISTERED, KIND, OPEN> {
@@ -235,7 +239,10 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     fn fill(&mut self, duty: &mut Duty, sq: &mut SubmissionQueue<'_>) {
         let now = if OPEN { duty.clock.now_ns() } else { 0 };
         while let Some(index) = self.free.last().copied() {
-            if self.end.is_some() || (OPEN && now < duty.pace.due_ns) || (KIND == ANY && self.must_drain(duty)) {
+            if self.end.is_some()
+                || (OPEN && now < duty.pace.due_ns)
+                || (KIND == ANY && (self.must_drain(duty) || self.must_pause(duty)))
+            {
                 return;
             }
             self.free.pop();
@@ -257,6 +264,23 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
             checker.turn();
         }
         !is_idle
+    }
+
+    /// Whether the next request must wait for a pause, which begins once nothing is in flight; it is made here.
+    fn must_pause(&mut self, duty: &mut Duty) -> bool {
+        if !duty.think.is_due() {
+            return false;
+        }
+        if *self.busy > 0 || !self.fresh.is_empty() {
+            return true;
+        }
+        // No pause after the last request.
+        self.held = self.held.or_else(|| duty.source.next());
+        self.end = if self.held.is_none() { Some(End::Amount) } else { think::pause(duty) };
+        if self.end.is_some() && self.held.is_some() {
+            self.ended_ns = duty.clock.now_ns();
+        }
+        self.end.is_some()
     }
 
     /// What comes after a completed I/O, with `left` more completions at hand: the next request in its
@@ -302,10 +326,11 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
             slot.due_ns = duty.pace.due_ns;
             duty.pace.advance();
         }
-        if KIND == ANY
-            && let Some(checker) = &mut duty.checker
-        {
-            checker.took();
+        if KIND == ANY {
+            duty.think.took();
+            if let Some(checker) = &mut duty.checker {
+                checker.took();
+            }
         }
         let op = prepare::<KIND>(slot, request, duty);
         self.submit(index, &op, sq);

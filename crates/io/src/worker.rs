@@ -11,6 +11,7 @@ use crate::region::Region;
 use crate::ring::Modes;
 use crate::source::Source;
 use crate::tally::{Counts, IntervalPart, Kept, Tally, Window};
+use crate::think::Think;
 use crate::tuning::Tuning;
 use crate::uring::Uring;
 use crate::verify::Checker;
@@ -123,6 +124,7 @@ pub(crate) struct Duty {
     pub(crate) stamper: Stamper,
     pub(crate) checker: Option<Box<Checker>>,
     pub(crate) flushes: Flushes,
+    pub(crate) think: Think,
     /// Of pwritev2.
     pub(crate) write_flags: i32,
     /// 0 for none.
@@ -156,6 +158,7 @@ impl Duty {
             && job.data == Data::default()
             && job.durability == Default::default()
             && job.placement.is_empty()
+            && job.think.is_none()
             && checker.is_none();
         Duty {
             source: Source::new(job, index, setup.logical_block),
@@ -165,6 +168,7 @@ impl Duty {
             stamper: Stamper::new(job.bs, data_seed(job, "generation", index)),
             checker: checker.map(Box::new),
             flushes: Flushes::new(job),
+            think: Think::new(job),
             write_flags: if job.durability.dsync { libc::RWF_DSYNC } else { 0 },
             // The kernel counts streams from 1.
             write_stream: job.placement_of(index).map_or(0, |id| id as u8 + 1),
@@ -388,7 +392,7 @@ impl Worker {
     fn set_up(&self) -> Result<(Engine, Granted), TargetError> {
         let mut granted = Granted::default();
         pin(&self.setup.tuning.cpus, self.turn, &mut granted)?;
-        if !self.job.arrival.is_closed() {
+        if !self.job.arrival.is_closed() || self.job.think.is_some() {
             wake_on_time();
         }
         let mut region = Region::map(self.job.iodepth, self.job.bs).map_err(|source| TargetError::Io {

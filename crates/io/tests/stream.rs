@@ -9,7 +9,7 @@ use flashlab_io::{EngineChoice, FileTarget, OpenOptions};
 use flashlab_samples::{Ended, JobResult};
 use flashlab_spec::{
     Arrival, Beyond, Direction, Job, Offsets, Pattern, Rate, Region, Replay, ReplayEnd, ReplayRequest, Rw, Sharing,
-    SizeRule, Sizes,
+    SizeRule, Sizes, ThinkTime,
 };
 use flashlab_target::{Target, Unobserved};
 use flashlab_units::{Bytes, Nanos};
@@ -136,6 +136,33 @@ fn a_list_is_replayed_request_by_request() {
         let changed: Vec<usize> =
             (0..256).filter(|b| before[b * 4096..][..4096] != after[b * 4096..][..4096]).collect();
         assert_eq!(changed, [3, 4, 10, 44]);
+    }
+}
+
+/// After each pair of requests nothing is asked for 20 ms, once both are back; no latency has that in it.
+#[test]
+fn pauses_come_after_so_many_requests_and_are_in_no_latency() {
+    let folder = scratch();
+    let size = Bytes::mib(1);
+    for engine in [EngineChoice::IoUring, EngineChoice::Psync] {
+        let mut target = filled(&folder.path().join(engine.word()), size, engine);
+        let pause = Nanos::millis(20);
+        let think = Some(ThinkTime { time: pause, blocks: 2 });
+        let amount = Some(Bytes::kib(4 * 11));
+        let paused = Job { think, amount, iodepth: depth(engine), ..job(Rw::RandRead, Bytes::kib(4), size) };
+        let result = run(&mut target, &paused);
+        // Of eleven requests in pairs, the pauses are five; none follows the last.
+        assert_eq!(result.read.ios, 11);
+        assert!(result.elapsed >= Nanos(5 * pause.0), "{engine:?}: {}", result.elapsed);
+        assert!(result.read.lat.percentile(50.0).is_some_and(|p| p.value < pause), "{engine:?}");
+        let in_flight = result.in_flight_mean.expect("a mean");
+        assert!(in_flight <= 2.0, "{engine:?}: {in_flight} in flight");
+        // The window ends in a pause, and is as long as it was asked to be.
+        let timed =
+            Job { think, iodepth: depth(engine), ..timed(Rw::RandRead, Bytes::kib(4), size, Nanos::millis(130)) };
+        let result = run(&mut target, &timed);
+        assert_eq!(result.elapsed, Nanos::millis(130), "{engine:?}");
+        assert!(result.read.ios <= 14 && result.read.ios >= 2, "{engine:?}: {} in 130 ms", result.read.ios);
     }
 }
 

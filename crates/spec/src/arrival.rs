@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 const IOPS_MAX: u64 = 1_000_000_000;
 /// Longer than a gap in any load; a unit was mistaken.
 const PER_MAX: Nanos = Nanos::secs(86_400);
+/// Longer than a pause in any load; a unit was mistaken.
+const THINK_MAX: Nanos = Nanos::secs(3_600);
 /// A trace a thousand times slower than it was recorded.
 const TIME_PERCENT_MAX: u32 = 100_000;
 
@@ -60,6 +62,29 @@ pub enum Arrival {
     },
 }
 
+/// Pauses of a thread in a closed loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThinkTime {
+    /// How long nothing is asked, from the moment at which all earlier requests are back.
+    pub time: Nanos,
+    /// Requests between two pauses, from 1.
+    pub blocks: u32,
+}
+
+impl ThinkTime {
+    pub(crate) fn check(self, arrival: &Arrival) -> Result<(), Fault> {
+        if self.blocks == 0 || self.time == Nanos::ZERO || self.time > THINK_MAX {
+            let reason = format!("pauses of {} after {} requests", self.time, self.blocks);
+            return Err((reason, format!("use up to {THINK_MAX}, after at least 1 request, or leave them out")));
+        }
+        if !arrival.is_closed() {
+            let reason = "pauses in an open loop, where requests are due at their times".to_owned();
+            return Err((reason, "leave out the pauses, or the rate".into()));
+        }
+        Ok(())
+    }
+}
+
 impl Arrival {
     /// Whether requests wait for earlier ones only.
     pub fn is_closed(&self) -> bool {
@@ -96,6 +121,15 @@ impl Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pauses_that_can_not_be_made_are_refused() {
+        let refused = |time, blocks, arrival: Arrival| ThinkTime { time, blocks }.check(&arrival).is_err();
+        assert!(!refused(Nanos::micros(1), 1, Arrival::Closed) && !refused(THINK_MAX, u32::MAX, Arrival::Closed));
+        assert!(refused(Nanos::ZERO, 1, Arrival::Closed) && refused(Nanos(1), 0, Arrival::Closed));
+        assert!(refused(Nanos(THINK_MAX.0 + 1), 1, Arrival::Closed));
+        assert!(refused(Nanos(1), 1, Arrival::Fixed(Rate::iops(1))));
+    }
 
     #[test]
     fn rates_out_of_range_are_refused() {

@@ -17,10 +17,14 @@ pub enum Feature {
     Layout,
     /// Transfer sizes other than one.
     Sizes,
+    /// Offsets of which a share is random.
+    PartlyRandom,
     /// An end after a number of passes.
     Passes,
     /// Arrivals that don't wait for earlier requests.
     OpenLoop,
+    /// Pauses between requests.
+    ThinkTime,
     /// A list of requests.
     Replay,
     /// FDP placement identifiers.
@@ -37,14 +41,16 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 13] = [
+    pub const ALL: [Feature; 15] = [
         Feature::Trim,
         Feature::SequentialMix,
         Feature::Distribution,
         Feature::Layout,
         Feature::Sizes,
+        Feature::PartlyRandom,
         Feature::Passes,
         Feature::OpenLoop,
+        Feature::ThinkTime,
         Feature::Replay,
         Feature::Placement,
         Feature::WriteHint,
@@ -61,8 +67,10 @@ impl Feature {
             Feature::Distribution => "a distribution of offsets",
             Feature::Layout => "an alignment, stride or sharing of its own",
             Feature::Sizes => "mixed transfer sizes",
+            Feature::PartlyRandom => "a share of random offsets",
             Feature::Passes => "an end after passes",
             Feature::OpenLoop => "an open loop",
+            Feature::ThinkTime => "thinktime",
             Feature::Replay => "a replayed list",
             Feature::Placement => "FDP placement",
             Feature::WriteHint => "a write hint",
@@ -83,8 +91,10 @@ impl Job {
             Feature::Distribution => self.rw.is_random() && p.offsets != Offsets::Repeats,
             Feature::Layout => p.align.is_some() || p.stride.is_some() || p.sharing.is_some(),
             Feature::Sizes => p.sizes.is_some(),
+            Feature::PartlyRandom => p.random.is_some(),
             Feature::Passes => self.passes.is_some(),
             Feature::OpenLoop => !self.arrival.is_closed(),
+            Feature::ThinkTime => self.think.is_some(),
             Feature::Replay => self.replay.is_some(),
             Feature::Placement => !self.placement.is_empty(),
             Feature::WriteHint => self.write_hint.is_some(),
@@ -113,7 +123,8 @@ impl Job {
 mod tests {
     use super::*;
     use crate::{
-        Arrival, Beyond, Direction, Pattern, Rate, Region, Replay, ReplayEnd, ReplayRequest, SizeRule, Sizes, WriteHint,
+        Arrival, Beyond, Direction, Pattern, RandomShares, Rate, Region, Replay, ReplayEnd, ReplayRequest, SizeRule,
+        Sizes, ThinkTime, WriteHint,
     };
     use flashlab_units::{Bytes, Nanos};
 
@@ -131,8 +142,10 @@ mod tests {
             pattern(Pattern { offsets: Offsets::Once, ..Pattern::default() }),
             pattern(Pattern { align: Some(Bytes(512)), ..Pattern::default() }),
             pattern(Pattern { sizes: Some(Sizes::all(SizeRule::Fixed(Bytes(512)))), ..Pattern::default() }),
+            pattern(Pattern { random: Some(RandomShares::all(50)), ..Pattern::default() }),
             Job { passes: Some(1), ..plain() },
             Job { arrival: Arrival::Fixed(Rate::iops(1)), ..plain() },
+            Job { think: Some(ThinkTime { time: Nanos(1), blocks: 1 }), ..plain() },
             Job { replay: Some(list), ..plain() },
             Job { placement: vec![0], ..plain() },
             Job { write_hint: Some(WriteHint::Long), ..plain() },

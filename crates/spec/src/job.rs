@@ -1,7 +1,9 @@
 //! One job: one point of a sweep, one fill, one round.
 
 use crate::pattern::Fault;
-use crate::{Arrival, Data, Direction, Durability, Pattern, Replay, ReplayEnd, SpecError, Verify, WriteHint};
+use crate::{
+    Arrival, Data, Direction, Durability, Pattern, Replay, ReplayEnd, SpecError, ThinkTime, Verify, WriteHint,
+};
 use flashlab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +152,9 @@ pub struct Job {
     /// When its requests arrive.
     #[serde(default, skip_serializing_if = "is_default")]
     pub arrival: Arrival,
+    /// Pauses between its requests; their time is in no latency.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub think: Option<ThinkTime>,
     /// Requests to replay instead of a pattern. `rw` then only says whether the list may change the target.
     #[serde(default, skip_serializing_if = "is_default")]
     pub replay: Option<Replay>,
@@ -199,6 +204,7 @@ impl Job {
             extents: Vec::new(),
             pattern: Pattern::default(),
             arrival: Arrival::Closed,
+            think: None,
             replay: None,
             placement: Vec::new(),
             write_hint: None,
@@ -298,6 +304,7 @@ impl Job {
     /// Where its requests come from and when.
     fn check_source(&self, logical_block: Bytes) -> Result<(), Fault> {
         self.arrival.check()?;
+        self.think.map_or(Ok(()), |think| think.check(&self.arrival))?;
         let Some(replay) = &self.replay else {
             return match self.arrival {
                 Arrival::Recorded { .. } => {

@@ -23,13 +23,13 @@ mod toml_text;
 mod words;
 mod writes;
 
-pub use arrival::{Arrival, Rate};
+pub use arrival::{Arrival, Rate, ThinkTime};
 pub use concurrent::{ConcurrentStep, LoadFile};
 pub use error::SpecError;
 pub use feature::Feature;
 pub use host::{HostProfile, Hosts};
 pub use job::{Generator, Job, Region, Rw};
-pub use pattern::{Direction, Offsets, Pattern, Sharing, Zone};
+pub use pattern::{Direction, Offsets, Pattern, RandomShares, Sharing, Zone};
 pub use profile::{
     Arbitration, CapacityModel, ControllerModel, DriveProfile, Isolation, LinkModel, MappingModel, MergeModel,
     ModelParameters, NandModel, Parameter, PslcModel, QueuePairModel, Rated, ReadAheadModel, Source, Sourced,

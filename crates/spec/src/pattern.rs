@@ -136,11 +136,43 @@ pub struct Pattern {
     /// Transfer sizes other than bs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
+    /// Share of the requests of a random job that go to random places; the others begin where the last one
+    /// of their direction ended. `None`: all of them are random.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub random: Option<RandomShares>,
+}
+
+/// Shares of requests in percent, by direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RandomShares {
+    /// Of reads.
+    pub read: u8,
+    /// Of writes.
+    pub write: u8,
+    /// Of trims.
+    pub trim: u8,
+}
+
+impl RandomShares {
+    /// One share for all directions.
+    pub const fn all(percent: u8) -> Self {
+        RandomShares { read: percent, write: percent, trim: percent }
+    }
+
+    /// That of a direction.
+    pub const fn of(self, direction: Direction) -> u8 {
+        match direction {
+            Direction::Read => self.read,
+            Direction::Write => self.write,
+            Direction::Trim => self.trim,
+        }
+    }
 }
 
 impl Default for Pattern {
     fn default() -> Self {
-        Pattern { offsets: Offsets::Repeats, scatter: true, align: None, stride: None, sharing: None, sizes: None }
+        let offsets = Offsets::Repeats;
+        Pattern { offsets, scatter: true, align: None, stride: None, sharing: None, sizes: None, random: None }
     }
 }
 
@@ -204,6 +236,7 @@ impl Job {
         if let Some(sizes) = &self.pattern.sizes {
             sizes.check(self.bs, logical_block)?;
         }
+        self.check_random()?;
         if let Some(stride) = self.pattern.stride {
             if self.rw.is_random() || !self.extents.is_empty() {
                 return Err(("stride is for sequential jobs without extents".into(), "leave stride out".into()));
@@ -214,6 +247,25 @@ impl Job {
             }
         }
         self.pattern.offsets.check((0..self.numjobs).map(|index| self.slots(index)).min().unwrap_or(0))
+    }
+}
+
+impl Job {
+    fn check_random(&self) -> Result<(), Fault> {
+        let Some(shares) = self.pattern.random else { return Ok(()) };
+        if !self.rw.is_random() {
+            let reason = format!("a share of random offsets of a {} job", self.rw.word());
+            return Err((reason, "use rand and the same word: the share that is not random is sequential".into()));
+        }
+        if self.pattern.offsets == Offsets::Once {
+            let reason = "each block once a pass, and some of them in order".to_owned();
+            return Err((reason, "use a distribution with repeats, such as random".into()));
+        }
+        let shares = Direction::ALL.map(|direction| shares.of(direction));
+        match shares.into_iter().find(|share| *share > 100) {
+            Some(share) => Err((format!("the share of random offsets is {share} %"), "use 0 to 100".into())),
+            None => Ok(()),
+        }
     }
 }
 
@@ -377,6 +429,7 @@ mod tests {
             scatter: false,
             align: Some(Bytes::kib(8)),
             sharing: Some(Sharing::Slices),
+            random: Some(RandomShares::all(40)),
             sizes: Some(Sizes::all(SizeRule::Range { min: Bytes(512), max: Bytes::kib(4), step: Bytes(512) })),
             stride: None,
         };

@@ -4,8 +4,8 @@
 use crate::suite::Wrong;
 use crate::words::{self, BytePattern};
 use crate::{
-    Arrival, Data, Durability, Generator, Job, Offsets, Pattern, Rate, Region, Replay, Rw, Sharing, Sizes, SpecError,
-    Verify, WriteHint, toml_text,
+    Arrival, Data, Durability, Generator, Job, Offsets, Pattern, RandomShares, Rate, Region, Replay, Rw, Sharing,
+    Sizes, SpecError, ThinkTime, Verify, WriteHint, toml_text,
 };
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,14 @@ pub struct SweepStep {
         deserialize_with = "words::read"
     )]
     pub distribution: Offsets,
+    /// Share of the requests of a random load that go to random places, in percent.
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        serialize_with = "words::write_some",
+        deserialize_with = "words::read_some"
+    )]
+    pub percentage_random: Option<RandomShares>,
     /// See [`Pattern::align`].
     #[serde(default, skip_serializing_if = "is_default")]
     pub align: Option<Bytes>,
@@ -116,6 +124,12 @@ pub struct SweepStep {
     /// How those requests are spaced.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rate_process: RateProcess,
+    /// Pause of a job, in no latency; 0 for none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub thinktime: Nanos,
+    /// Requests of a job between two pauses; absent, 1.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub thinktime_blocks: Option<u32>,
     /// fsync after this many writes of a job; 0 for never.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fsync: u32,
@@ -183,12 +197,15 @@ impl SweepStep {
             offset: Bytes::ZERO,
             size: None,
             distribution: Offsets::default(),
+            percentage_random: None,
             align: None,
             stride: None,
             sharing: None,
             rate: None,
             rate_iops: None,
             rate_process: RateProcess::Linear,
+            thinktime: Nanos::ZERO,
+            thinktime_blocks: None,
             fsync: 0,
             fdatasync: 0,
             dsync: false,
@@ -299,6 +316,7 @@ impl SweepStep {
             generator: self.generator,
             pattern: self.pattern(),
             arrival,
+            think: self.think(),
             placement: self.placement.clone(),
             write_hint: self.write_hint,
             durability: Durability { fsync_every: self.fsync, fdatasync_every: self.fdatasync, dsync: self.dsync },
@@ -337,8 +355,14 @@ impl SweepStep {
             stride: self.stride,
             sharing: self.sharing,
             sizes: self.sizes.clone(),
+            random: self.percentage_random,
             ..Pattern::default()
         }
+    }
+
+    fn think(&self) -> Option<ThinkTime> {
+        let blocks = self.thinktime_blocks.unwrap_or(1);
+        (self.thinktime != Nanos::ZERO).then_some(ThinkTime { time: self.thinktime, blocks })
     }
 
     fn arrival(&self) -> Result<Arrival, Wrong> {
@@ -390,6 +414,10 @@ impl SweepStep {
         if self.interval_goal.is_some_and(|g| !(0.0001..0.5).contains(&g)) {
             let shown = format!("{:?}", self.interval_goal);
             return Err(Wrong::new("interval_goal", shown, "not a share", "use 0.005"));
+        }
+        if let (Some(blocks), Nanos::ZERO) = (self.thinktime_blocks, self.thinktime) {
+            let reason = "there is no thinktime to follow them";
+            return Err(Wrong::new("thinktime_blocks", blocks.to_string(), reason, "give one, such as 1ms"));
         }
         if self.has_no_end() {
             let reason = "neither runtime nor amount nor passes ends it";
@@ -466,6 +494,29 @@ mod tests {
     }
 
     #[test]
+    fn shares_and_pauses_reach_the_job() {
+        let text = "rw = 'randrw'\nbs = '4KiB'\npercentage_random = '30,75'\nthinktime = '2ms'\nthinktime_blocks = 8";
+        let load = SweepStep::parse(text, "l.toml").expect("a load");
+        let job = load.job(1, 1, part()).expect("a job");
+        assert_eq!(job.pattern.random, Some(RandomShares { read: 30, write: 75, trim: 75 }));
+        assert_eq!(job.think, Some(ThinkTime { time: Nanos::millis(2), blocks: 8 }));
+        assert_eq!(job.validate(Bytes(512), Bytes::gib(1)), Ok(()));
+        let again: SweepStep = toml::from_str(&toml::to_string(&load).expect("text")).expect("a load");
+        assert_eq!(again, load);
+        let one = SweepStep::parse("rw = 'randread'\nbs = '4k'\npercentage_random = 50\nthinktime = '1s'", "l.toml");
+        let one = one.expect("a load").job(1, 1, part()).expect("a job");
+        assert_eq!((one.pattern.random, one.think.map(|t| t.blocks)), (Some(RandomShares::all(50)), Some(1)));
+        let refused = |job: Job, says: &str| {
+            let error = job.validate(Bytes(512), Bytes::gib(1)).expect_err(says).to_string();
+            assert!(error.contains(says), "{error}");
+        };
+        refused(Job { rw: Rw::Read, ..one.clone() }, "use rand and the same word");
+        refused(Job { arrival: Arrival::Fixed(Rate::iops(1)), ..one.clone() }, "pauses in an open loop");
+        let once = Pattern { offsets: Offsets::Once, ..one.pattern.clone() };
+        refused(Job { pattern: once, ..one }, "each block once a pass");
+    }
+
+    #[test]
     fn a_list_is_a_load_that_ends_with_it() {
         let request = |at, direction| ReplayRequest { at: Nanos(at), direction, offset: Bytes::ZERO, length: 8192 };
         let list = |direction| {
@@ -504,6 +555,8 @@ mod tests {
             ("rw = 'read'\nbs = '1m'\nrate = '1B/s'", "higher rate"),
             ("rw = 'read'\nbs = '4k'\ndistribution = 'zipf'", "l.toml:3: `distribution`: `zipf` is no distribution"),
             ("rw = 'read'\nbs = '4k'\niodepth = 0", "values from 1"),
+            ("rw = 'read'\nbs = '4k'\nthinktime_blocks = 2", "no thinktime"),
+            ("rw = 'randread'\nbs = '4k'\npercentage_random = '101'", "reads,writes,trims"),
         ] {
             let error = SweepStep::parse(text, "l.toml").expect_err(says).to_string();
             assert!(error.contains(says), "{says}: {error}");

@@ -1,7 +1,7 @@
 //! The short text forms of a load's values, in fio's words: what suites, load files and the command
 //! line share, such as `zipf:1.2`, `4KiB/60:64KiB/40` or `2/3s`.
 
-use crate::{Offsets, Rate, RateProcess, Rw, SizeRule, SizeShare, Sizes, Verify, WriteHint, Zone};
+use crate::{Offsets, RandomShares, Rate, RateProcess, Rw, SizeRule, SizeShare, Sizes, Verify, WriteHint, Zone};
 use flashlab_units::{Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serializer, de};
 use std::fmt;
@@ -158,6 +158,31 @@ impl fmt::Display for Rate {
     }
 }
 
+/// `50`, or one share each for reads, writes and trims with commas between, where the last one that is given
+/// holds for the directions after it.
+impl FromStr for RandomShares {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let shares: Option<Vec<u8>> = text.split(',').map(|part| part.parse().ok().filter(|p| *p <= 100)).collect();
+        match shares.as_deref() {
+            Some([all]) => Ok(RandomShares::all(*all)),
+            Some([read, write]) => Ok(RandomShares { read: *read, write: *write, trim: *write }),
+            Some([read, write, trim]) => Ok(RandomShares { read: *read, write: *write, trim: *trim }),
+            _ => refuse("list of shares", text, "0 to 100; one for all directions, or reads,writes,trims"),
+        }
+    }
+}
+
+impl fmt::Display for RandomShares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == RandomShares::all(self.read) {
+            return write!(f, "{}", self.read);
+        }
+        write!(f, "{},{},{}", self.read, self.write, self.trim)
+    }
+}
+
 /// Bytes as hexadecimal digits, such as `0xdeadbeef`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BytePattern(pub Vec<u8>);
@@ -298,6 +323,10 @@ mod tests {
         for text in ["20000", "2/3s"] {
             assert_eq!(text.parse::<Rate>().map(|o| o.to_string()).as_deref(), Ok(text));
         }
+        for text in ["50", "0,100,30"] {
+            assert_eq!(text.parse::<RandomShares>().map(|o| o.to_string()).as_deref(), Ok(text));
+        }
+        assert_eq!("10,20".parse(), Ok(RandomShares { read: 10, write: 20, trim: 20 }));
         assert_eq!("0xDEad".parse::<BytePattern>().map(|p| p.to_string()).as_deref(), Ok("0xdead"));
         let two: Sizes = "4k,8k".parse().expect("two rules");
         assert_eq!((two.trim.clone(), two.largest()), (two.read, Bytes::kib(8)));
@@ -314,6 +343,9 @@ mod tests {
         }
         for text in ["", "1.5", "1/2", "-1"] {
             says(text.parse::<Rate>().expect_err(text).to_string(), "2/3s");
+        }
+        for text in ["", "101", "1,2,3,4", "5%"] {
+            says(text.parse::<RandomShares>().expect_err(text).to_string(), "reads,writes,trims");
         }
         for text in ["", "0x", "0x1", "0xgg"] {
             says(text.parse::<BytePattern>().expect_err(text).to_string(), "two a byte");

@@ -9,6 +9,7 @@ mod distribution;
 mod draw;
 mod lengths;
 mod order;
+mod partly;
 mod permutation;
 mod replayed;
 mod seed;

@@ -5,6 +5,7 @@ use crate::draw::below;
 use crate::lengths::Lengths;
 use crate::named_seed;
 use crate::order::{OncePerPass, Sequence};
+use crate::partly::Partly;
 use crate::replayed::Replayed;
 use flashlab_spec::{Direction, Job, Offsets, ReplayEnd, Rw};
 use flashlab_units::Bytes;
@@ -53,6 +54,7 @@ enum Place {
     Sequence(Sequence),
     Once(Box<OncePerPass>),
     Drawn(Box<Distribution>),
+    Partly(Box<Partly>),
     Replayed(Replayed),
 }
 
@@ -108,6 +110,8 @@ impl RequestStream {
             Place::Replayed(Replayed::new(replay, job, index))
         } else if !job.rw.is_random() {
             Place::Sequence(Sequence::new(job, index))
+        } else if let Some(shares) = job.pattern.random {
+            Place::Partly(Box::new(Partly::new(job, index, shares)))
         } else if job.pattern.offsets == Offsets::Once {
             Place::Once(Box::new(OncePerPass::new(slots, seed)))
         } else {
@@ -133,7 +137,7 @@ impl RequestStream {
     pub fn next_request(&mut self) -> Request {
         let slot = match &mut self.place {
             Place::Uniform => below(&mut self.rng, self.slots),
-            Place::Sequence(_) => 0,
+            Place::Sequence(_) | Place::Partly(_) => 0,
             Place::Once(order) => order.take(),
             Place::Drawn(distribution) => distribution.draw(&mut self.rng),
             Place::Replayed(list) => {
@@ -145,6 +149,7 @@ impl RequestStream {
         let length = self.lengths.draw(&mut self.rng, direction);
         let (offset, length) = match &mut self.place {
             Place::Sequence(sequence) => sequence.take(length),
+            Place::Partly(partly) => (self.base + partly.take(&mut self.rng, direction, length), length),
             _ => (self.base + slot * self.grain, length),
         };
         Request { offset: Bytes(offset), length, direction }
@@ -172,7 +177,9 @@ impl RequestStream {
             Place::Sequence(sequence) => sequence.passes,
             Place::Once(order) => order.passes,
             Place::Replayed(list) => list.turn.passes,
-            Place::Uniform | Place::Drawn(_) => u32::try_from(self.given / self.slots).unwrap_or(u32::MAX),
+            Place::Uniform | Place::Drawn(_) | Place::Partly(_) => {
+                u32::try_from(self.given / self.slots).unwrap_or(u32::MAX)
+            }
         }
     }
 }

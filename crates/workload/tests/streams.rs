@@ -79,7 +79,7 @@ fn any_job() -> impl Strategy<Value = Job> {
             let (offsets, scatter, sharing, align, stride, sizes) = p;
             let stride = stride.filter(|_| !rw.is_random());
             let length = bs * 10 * u64::from(numjobs) + more * BLOCK;
-            let pattern = Pattern { offsets, scatter, align, stride, sharing, sizes };
+            let pattern = Pattern { offsets, scatter, align, stride, sharing, sizes, random: None };
             valid(Job { numjobs, pattern, rwmixread, rwmixtrim, seed, ..job(rw, bs, offset * BLOCK, length) })
         })
     })

@@ -4,7 +4,9 @@ use super::SEED;
 use super::real::{Keep, Real};
 use super::trace::Trace;
 use clap::Args as ClapArgs;
-use flashlab_spec::{BytePattern, Offsets, Rate, RateProcess, Rw, Sharing, Sizes, SweepStep, Verify, WriteHint};
+use flashlab_spec::{
+    BytePattern, Offsets, RandomShares, Rate, RateProcess, Rw, Sharing, Sizes, SweepStep, Verify, WriteHint,
+};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::path::{Path, PathBuf};
 
@@ -107,6 +109,12 @@ pub(crate) struct Keys {
     /// How they are spaced: linear or poisson [default: linear]
     #[arg(long, alias = "rate_process", value_name = "PROCESS")]
     rate_process: Option<RateProcess>,
+    /// Pause of a job once the requests before it are back; in no latency
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "rate_iops"])]
+    thinktime: Option<Nanos>,
+    /// Requests of a job between two pauses [default: 1]
+    #[arg(long, alias = "thinktime_blocks", value_name = "N", requires = "thinktime")]
+    thinktime_blocks: Option<u32>,
     /// Begin this far into the target
     #[arg(long, value_name = "SIZE")]
     pub(crate) offset: Option<Bytes>,
@@ -122,6 +130,10 @@ pub(crate) struct Keys {
     /// Of random offsets: random, once, zipf:THETA, pareto:H, normal:PERCENT, zoned:ACCESS/SPACE:… [default: random]
     #[arg(long, visible_alias = "random-distribution", alias = "random_distribution", value_name = "HOW")]
     distribution: Option<Offsets>,
+    /// Share of a random load's requests that go to random places, in percent; the others go on where the last
+    /// one ended. One for all, or reads,writes,trims [default: 100]
+    #[arg(long, alias = "percentage_random", value_name = "PERCENT")]
+    percentage_random: Option<RandomShares>,
     /// Offsets are multiples of this [default: bs]
     #[arg(long, value_name = "SIZE")]
     align: Option<Bytes>,
@@ -192,6 +204,9 @@ impl Keys {
             ramp: self.ramp.unwrap_or_default(),
             offset: self.offset.unwrap_or_default(),
             distribution: self.distribution.clone().unwrap_or_default(),
+            percentage_random: self.percentage_random,
+            thinktime: self.thinktime.unwrap_or_default(),
+            thinktime_blocks: self.thinktime_blocks,
             align: self.align,
             stride: self.stride,
             sharing: self.sharing,

@@ -52,6 +52,10 @@ impl Request<'_> {
                 Named::Real(inspection) => resolve::facts(inspection, self.options.size)?,
             };
             let plan = plan(&(self.suite)(facts.capacity), &facts, &self.options)?;
+            if let Named::Modelled(_) = named {
+                // Here, before anything is made.
+                plan.steps.iter().flat_map(|step| step.kind.jobs()).try_for_each(ModelledDrive::can_run)?;
+            }
             if let (Named::Modelled(drive), true) = (&named, self.on.len() > 1) {
                 let what =
                     format!("{} is a modelled drive, and several targets at once are real ones", drive.profile().id);

@@ -41,10 +41,13 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
         sizes: content::sizes(&mut builder)?,
         distribution: content::distribution(&builder)?,
         data: content::data(&builder)?,
+        random: None,
+        think: content::think(&mut builder)?,
         verify: Verify::Off,
         ignored: section.content.ignored.clone(),
         notes: Vec::new(),
     };
+    job.random = content::random(&mut builder, job.rw)?;
     job.verify = content::verify(&mut builder, job.rw)?;
     rates::apply(&mut builder, &mut job)?;
     builder.check_times(&job)?;

@@ -6,8 +6,8 @@ use super::sections::Entry;
 use super::values::{self, Fault};
 use crate::InteropError;
 use crate::error::shown;
-use flashlab_spec::{Data, Offsets, Rw, SizeRule, SizeShare, Sizes, Verify};
-use flashlab_units::Bytes;
+use flashlab_spec::{Data, Offsets, RandomShares, Rw, SizeRule, SizeShare, Sizes, ThinkTime, Verify};
+use flashlab_units::{Bytes, Nanos};
 
 /// Sizes of each direction where there are several: of a split, or of a range.
 pub(super) fn sizes(builder: &mut Builder<'_>) -> Result<Option<Sizes>, InteropError> {
@@ -87,6 +87,46 @@ pub(super) fn distribution(builder: &Builder<'_>) -> Result<Option<Offsets>, Int
             (format!("`{}` is no distribution that is taken over", shown(text)), remedy.to_owned())
         })
     })
+}
+
+/// Which share of random offsets is asked for; all of them where it says nothing.
+pub(super) fn random(builder: &mut Builder<'_>, rw: Rw) -> Result<Option<RandomShares>, InteropError> {
+    let read = builder.read(Key::PercentageRandom, |entry, text| {
+        let shares = text.parse::<RandomShares>().map_err(|e| (e.to_string(), "write such as 50 or 50,100".into()))?;
+        Ok((shares, entry.line))
+    })?;
+    let Some((shares, line)) = read.filter(|(shares, _)| *shares != RandomShares::all(100)) else { return Ok(None) };
+    if !rw.is_random() {
+        builder.note(line, "percentage_random changes nothing for a sequential rw: fio asks only a random one");
+        return Ok(None);
+    }
+    if !builder.section.is_on(Key::Norandommap) && builder.section.get(Key::Distribution).is_none() {
+        builder.note(line, "with percentage_random a block may come again before all had their turn");
+    }
+    Ok(Some(shares))
+}
+
+/// Pauses between requests.
+pub(super) fn think(builder: &mut Builder<'_>) -> Result<Option<ThinkTime>, InteropError> {
+    let blocks = builder.read(Key::ThinktimeBlocks, |_, text| match values::count(text)? {
+        0 => Err(("it is 0".into(), "use at least 1".to_owned())),
+        blocks => Ok(blocks),
+    })?;
+    // fio takes a plain number for microseconds here.
+    let time = builder.read(Key::Thinktime, |_, text| match text.parse::<u64>() {
+        Ok(micros) => micros.checked_mul(1_000).map(Nanos).ok_or((format!("`{text}` is too long"), "use 1s".into())),
+        Err(_) => values::time(text),
+    })?;
+    if let (Some(_), Some(entry)) = (time, [Key::Rate, Key::RateIops].iter().find_map(|key| builder.section.get(*key)))
+    {
+        let fault = ("thinktime is given too, and requests of a rate are due at their times".into(), "give one".into());
+        return Err(builder.refuse(entry, fault));
+    }
+    let think = time.filter(|time| *time > Nanos::ZERO).map(|time| ThinkTime { time, blocks: blocks.unwrap_or(1) });
+    if let (None, Some(line)) = (think, builder.section.get(Key::ThinktimeBlocks).map(|entry| entry.line)) {
+        builder.note(line, "thinktime_blocks changes nothing without thinktime");
+    }
+    Ok(think)
 }
 
 /// What is written.

@@ -67,6 +67,7 @@ pub(super) fn trace(builder: &mut Builder<'_>) -> Result<Option<FioTrace>, Inter
         (Key::Offset, "the addresses are those of the trace"),
         (Key::Rate, "the pace is that of the trace"),
         (Key::RateIops, "the pace is that of the trace"),
+        (Key::Thinktime, "the pace is that of the trace"),
         (Key::Verify, "what a trace writes can't be verified"),
     ];
     for (key, why) in others {

@@ -14,8 +14,8 @@ mod values;
 
 use crate::InteropError;
 use flashlab_spec::{
-    Arrival, BytePattern, Data, Durability, Job, Offsets, Pattern, RateProcess, Region, Replay, Rw, Sharing, SizeRule,
-    Sizes, SweepStep, Verify,
+    Arrival, BytePattern, Data, Durability, Job, Offsets, Pattern, RandomShares, RateProcess, Region, Replay, Rw,
+    Sharing, SizeRule, Sizes, SweepStep, ThinkTime, Verify,
 };
 use flashlab_units::{Bytes, Nanos};
 
@@ -104,6 +104,10 @@ pub struct FioJob {
     pub sizes: Option<Sizes>,
     /// Where random requests go, where it isn't uniform; it goes before `once`.
     pub distribution: Option<Offsets>,
+    /// Share of random offsets of a random job, where it isn't all; it goes before `once`.
+    pub random: Option<RandomShares>,
+    /// Pauses between requests.
+    pub think: Option<ThinkTime>,
     /// What is written.
     pub data: Data,
     /// How blocks are checked.
@@ -192,6 +196,7 @@ impl FioJob {
             ramp: self.ramp,
             pattern: self.pattern(),
             arrival: self.arrival,
+            think: self.think,
             durability: self.durability,
             data: self.data.clone(),
             verify: self.verify,
@@ -228,6 +233,9 @@ impl FioJob {
             sizes: job.pattern.sizes,
             distribution: job.pattern.offsets,
             sharing: job.pattern.sharing,
+            percentage_random: job.pattern.random,
+            thinktime: self.think.map(|think| think.time).unwrap_or_default(),
+            thinktime_blocks: self.think.map(|think| think.blocks),
             rate_iops,
             rate_process,
             fsync: self.durability.fsync_every,
@@ -263,9 +271,9 @@ impl FioJob {
             trim: SizeRule::Fixed(trim.min(read).min(write)),
         });
         let sizes = self.sizes.as_ref().map(|sizes| self.used(sizes)).or(sizes);
-        let usual = if self.once { Offsets::Once } else { Offsets::Repeats };
+        let usual = if self.once && self.random.is_none() { Offsets::Once } else { Offsets::Repeats };
         let offsets = if self.rw.is_random() { self.distribution.clone().unwrap_or(usual) } else { Offsets::Repeats };
         let sharing = (self.numjobs > 1 && !self.rw.is_random()).then_some(Sharing::Shared);
-        Pattern { offsets, sharing, sizes, ..Pattern::default() }
+        Pattern { offsets, sharing, sizes, random: self.random, ..Pattern::default() }
     }
 }

@@ -22,6 +22,7 @@ pub(super) enum Key {
     Norandommap,
     Numjobs,
     Offset,
+    PercentageRandom,
     Ramp,
     ReadIolog,
     ReplayNoStall,
@@ -36,6 +37,8 @@ pub(super) enum Key {
     Rwmixwrite,
     Size,
     Stonewall,
+    Thinktime,
+    ThinktimeBlocks,
     Sync,
     TimeBased,
     Verify,
@@ -72,7 +75,7 @@ const BATCH: &str = "requests are submitted as soon as there is room";
 const SIZES: &str = "sizes are those of bs, bssplit or bsrange, aligned to themselves";
 const PLACES: &str = "it changes the order of offsets in a way that is not taken over";
 const TRACE: &str = "addresses, sizes and requests are those of the trace, or it is refused";
-const THINK: &str = "pauses between requests are not taken over; rate and rate_iops are";
+const THINK: &str = "pauses are taken over by thinktime and thinktime_blocks, paces by rate and rate_iops";
 const ORDER: &str = "jobs start together, or after one another with stonewall";
 const SEARCH: &str = "a job does not change its load as it runs";
 const SPREAD: &str = "a job runs on one target";
@@ -102,6 +105,9 @@ const OPTIONS: &[(&[&str], Fate)] = &[
     (&["norandommap"], Fate::Mapped(Key::Norandommap)),
     (&["numjobs"], Fate::Mapped(Key::Numjobs)),
     (&["offset", "fileoffset"], Fate::Mapped(Key::Offset)),
+    (&["percentage_random"], Fate::MappedUnless(Key::PercentageRandom, &["100"])),
+    (&["thinktime"], Fate::MappedUnless(Key::Thinktime, &["0"])),
+    (&["thinktime_blocks"], Fate::Mapped(Key::ThinktimeBlocks)),
     (&["ramp_time"], Fate::Mapped(Key::Ramp)),
     (&["rate"], Fate::Mapped(Key::Rate)),
     (&["rate_iops"], Fate::Mapped(Key::RateIops)),
@@ -151,7 +157,6 @@ const OPTIONS: &[(&[&str], Fate)] = &[
        Fate::Refused(BATCH, &["1"])),
     (&["bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "blockalign",
        "ba", "min_bs"], Fate::Refused(SIZES, &[])),
-    (&["percentage_random"], Fate::Refused(PLACES, &["100"])),
     (&["zonemode"], Fate::Refused(PLACES, &["none"])),
     (&["offset_increment", "offset_align", "zonesize", "zonerange", "zoneskip", "rw_sequencer", "rwmixcycle",
        "number_ios", "flow", "flow_id", "io_size_increment"], Fate::Refused(PLACES, &["0"])),
@@ -160,8 +165,9 @@ const OPTIONS: &[(&[&str], Fate)] = &[
     (&["replay_skip", "merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters", "write_iolog"],
        Fate::Refused(TRACE, &[])),
     (&["read_iolog_chunked"], Fate::Ignored("a trace is read before it is replayed")),
-    (&["thinktime", "thinktime_blocks", "thinktime_spin", "thinktime_iotime", "thinktime_blocks_type",
-       "rate_ignore_thinktime", "rate_min", "rate_iops_min", "rate_cycle"], Fate::Refused(THINK, &["0"])),
+    (&["thinktime_spin"], Fate::Ignored("a thread sleeps in its pauses, and spins only for the last of them")),
+    (&["thinktime_blocks_type"], Fate::Refused(THINK, &["complete"])),
+    (&["thinktime_iotime", "rate_ignore_thinktime", "rate_min", "rate_iops_min", "rate_cycle"], Fate::Refused(THINK, &["0"])),
     (&["startdelay", "wait_for", "exitall", "exitall_on_error", "exit_what", "exec_prerun", "exec_postrun"],
        Fate::Refused(ORDER, &["0"])),
     (&["latency_target", "latency_window", "latency_percentile", "latency_run", "max_latency", "steadystate",

@@ -98,6 +98,7 @@ fn title(load: &SweepStep, iodepth: u32, numjobs: u32) -> String {
     add(load.rate_iops.map(|rate| format!("{rate} requests a second a job")));
     add((load.rate_process != RateProcess::Linear).then(|| "arriving at random".to_owned()));
     add((load.distribution != Offsets::default()).then(|| format!("distribution {}", load.distribution)));
+    add(load.percentage_random.map(|shares| format!("{shares} % of the offsets random")));
     add(load.align.map(|align| format!("aligned to {align}")));
     add(load.stride.map(|stride| format!("stride {stride}")));
     add(load.sharing.map(|sharing| match sharing {
