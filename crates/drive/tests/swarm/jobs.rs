@@ -90,6 +90,8 @@ fn job(draw: &mut Draw, drive: &ModelledDrive) -> Job {
         generator: draw.of(&[Generator::Fio, Generator::Gdsio, Generator::Checkpoint]),
         ..Job::new("drawn", rw, Bytes(bs), region)
     };
+    // Shares of all requests: no more than what the reads leave.
+    job.rwmixtrim = job.rwmixtrim.min(100 - job.rwmixread);
     job.pattern = pattern(draw, &job);
     if draw.percent(35) {
         job.arrival = arrival(draw);
