@@ -315,6 +315,13 @@ fn several_targets_run_at_once_with_a_sum() {
     let names: Vec<&str> = runs.iter().filter_map(|run| run["drive_id"].as_str()).collect();
     assert_eq!(names, ["t.img", "u.img", "t.img+u.img"]);
     place.flashlab("report 1 2 3").code(0);
+    // Of the same name in another folder.
+    fs::create_dir(place.path("more")).expect("a folder");
+    place.flashlab("load --on ./more/t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    place.flashlab("load --on ./t.img,./more/t.img --rw randread --runtime 300ms --interval 100ms").code(0);
+    let runs = place.runs("flashlab.db");
+    let names: Vec<&str> = runs[3..].iter().filter_map(|run| run["drive_id"].as_str()).collect();
+    assert_eq!(names, ["t.img", "more/t.img", "t.img+more/t.img"]);
     let twice = place.flashlab("load --on ./t.img --on ./t.img --rw randread --runtime 1s").code(2);
     assert!(twice.err.contains("named twice"), "{}", twice.err);
 }

@@ -149,6 +149,13 @@ impl FileTarget {
         FileTarget { ledger: Some(path), ..self }
     }
 
+    /// The same target under another name in results.
+    #[must_use]
+    pub fn with_id(mut self, id: String) -> Self {
+        self.identity.id = id;
+        self
+    }
+
     /// The same target, whose results say that this was asked for and not granted, such as an engine
     /// that another one stands in for.
     #[must_use]

@@ -44,12 +44,9 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     let review = Tasks { tasks: &tasks, seed: args.seed, store: Mutex::new(store), stop: stop::listen()? };
     let finished = review.run(threads.min(tasks.len()))?;
     let store = review.store.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let (mut records, mut exit) = (Vec::new(), Exit::Done);
-    for finished in finished.into_iter().flatten() {
-        records.push(store.run(finished.run.0)?);
-        // The gravest end of all runs; the codes rise with gravity.
-        exit = exit.max(exit_of(&finished));
-    }
+    let finished: Vec<Finished> = finished.into_iter().flatten().collect();
+    let records = finished.iter().map(|finished| store.run(finished.run.0)).collect::<Result<Vec<_>, _>>()?;
+    let exit = exit_of(&finished);
     let profiles: Vec<_> = drives.iter().map(|d| d.profile.clone()).collect();
     folder.write(&records, &profiles, "Review of modelled drives")?;
     show(&records, args.json.as_deref(), args.replace)?;
