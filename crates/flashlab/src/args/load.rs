@@ -22,7 +22,7 @@ pub(crate) struct Load {
     /// Use this much of each target; creates a file that does not exist
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
-    /// Measured time of each point, unless its amount or passes end it first [default: one pass]
+    /// Measured time of each point; an amount or passes may end it before [default: until these, or one pass]
     #[arg(long, value_name = "TIME")]
     pub(crate) runtime: Option<Nanos>,
     /// Seed of all streams
