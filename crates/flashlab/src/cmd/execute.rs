@@ -134,8 +134,7 @@ impl Request<'_> {
         }
         // Before the first step of any of them, which may destroy what a later one would be refused for.
         for Part { target, plan } in &parts {
-            let steps: Vec<_> =
-                plan.steps.iter().filter_map(|step| step.kind.job()).map(std::slice::from_ref).collect();
+            let steps: Vec<_> = plan.steps.iter().map(|step| step.kind.jobs()).collect();
             target.check(&steps)?;
         }
         made.keep();
