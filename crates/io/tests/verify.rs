@@ -141,7 +141,7 @@ fn a_check_without_anything_to_check_by_is_refused() {
     let mut target = new_target(&folder.path().join("t.img"), SIZE).with_ledger(ledger.0.clone());
     clean(&mut target, &write(1));
     let says = |target: &mut FileTarget, job: &Job| {
-        let early = target.check(&[&[job.clone()]]).expect_err("known before the run").to_string();
+        let early = target.check(&[std::slice::from_ref(job)]).expect_err("known before the run").to_string();
         let error = target.run(job, &mut Unobserved).expect_err("nothing to check by");
         assert!(matches!(error, TargetError::Spec(_)), "{error}");
         assert_eq!(error.to_string(), early);
@@ -197,13 +197,14 @@ fn a_plan_is_checked_before_its_first_job() {
     let target = new_target(&path, SIZE);
     let fill = Job { verify: Verify::Off, iodepth: 1, ..write(1) };
     let random = Job { rw: Rw::RandWrite, ..write(1) };
-    let refused = target.check(&[&[fill.clone()], &[random]]).expect_err("the second").to_string();
+    let refused = target.check(&[std::slice::from_ref(&fill), &[random]]).expect_err("the second").to_string();
     assert!(refused.contains("without repeats"), "{refused}");
-    target.check(&[&[fill.clone()], &[check()]]).expect("seals alone can be checked");
+    target.check(&[std::slice::from_ref(&fill), &[check()]]).expect("seals alone can be checked");
     drop(target);
     let psync = OpenOptions { engine: EngineChoice::Psync, ..OpenOptions::default() };
     let deep = Job { iodepth: 4, ..fill.clone() };
-    let refused = writable(&path, &psync).check(&[&[fill.clone()], &[deep]]).expect_err("psync").to_string();
+    let refused =
+        writable(&path, &psync).check(&[std::slice::from_ref(&fill), &[deep]]).expect_err("psync").to_string();
     assert!(refused.contains("one I/O at a time"), "{refused}");
     let reader = FileTarget::open(&flashlab_guard::inspect(&path).expect("file"), None, &psync).expect("opens");
     let refused = reader.check(&[&[Job { verify: Verify::Off, iodepth: 1, ..check() }], &[fill]]);
