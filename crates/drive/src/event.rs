@@ -148,7 +148,8 @@ const WHEEL: usize = LANES;
 const FAR: usize = LANES + 1;
 const PLACES: usize = LANES + 2;
 /// Times are kept with their place in the lowest bits, so that the earliest is found by comparing one
-/// number each; 2^61 ps are 26 days.
+/// number each; 2^61 ps are 26.7 days. A time beyond that loses its highest bits here: its event comes out at
+/// once, and too early, by which the engine knows it.
 const PLACE_BITS: u32 = PLACES.next_power_of_two().ilog2();
 
 #[inline]
