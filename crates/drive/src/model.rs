@@ -69,6 +69,8 @@ impl ModelledDrive {
             SuiteStep::Steady(SteadyStep { round: RoundLength::Time(time), .. }) => Some(*time),
             SuiteStep::Checkpoint(c) => Some(rate.time_for(Bytes(c.bytes.0 / CHECKPOINT_POINTS))),
             SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Sweep(_) => None,
+            // Refused by the plan: one load at a time.
+            SuiteStep::Concurrent(_) => None,
         };
         let shortest = suite.steps.iter().filter_map(point).min();
         let whole = Region { offset: Bytes::ZERO, length: profile.parameters.capacity.user.value };

@@ -32,7 +32,7 @@ impl Ways {
             check_depth(plan)?;
         }
         let verifies = |job: &Job| job.verify != Verify::Off;
-        if args.ledger.is_some() && !plan.steps.iter().filter_map(|step| step.kind.job()).any(verifies) {
+        if args.ledger.is_some() && !plan.steps.iter().flat_map(|step| step.kind.jobs()).any(verifies) {
             let remedy = "add --verify stamp, read-back or check, or leave the ledger out";
             return Err(CliError::usage("--ledger: nothing is verified", remedy).into());
         }
@@ -111,7 +111,7 @@ fn engine(args: &Real) -> anyhow::Result<(EngineChoice, Option<String>)> {
 
 /// Fails before anything is made where the first job would fail for want of depth.
 fn check_depth(plan: &Plan) -> Result<(), CliError> {
-    match plan.steps.iter().find(|s| s.kind.job().is_some_and(|job| job.iodepth > 1)) {
+    match plan.steps.iter().find(|s| s.kind.jobs().iter().any(|job| job.iodepth > 1)) {
         Some(step) => {
             let what = format!("{}: the psync engine does one I/O at a time, iodepth 1", step.title);
             let remedy = "use --engine io_uring, or iodepth 1 with more numjobs (in a suite: one of your own)";

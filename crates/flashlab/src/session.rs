@@ -10,6 +10,7 @@ use flashlab_lab::Finished;
 use flashlab_spec::DriveProfile;
 use flashlab_store::Store;
 use flashlab_target::{RunEnd, RunId};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Everything that a run needs beside its target.
@@ -105,21 +106,32 @@ pub(crate) fn show(records: &[RunRecord], json: Option<&Path>, replace: bool) ->
     Ok(())
 }
 
-/// The exit code of a finished run; says what went wrong.
-pub(crate) fn exit_of(finished: &Finished) -> Exit {
-    match &finished.end {
-        RunEnd::Done if finished.steady_reached => Exit::Done,
-        RunEnd::Done => {
-            eprintln!("flashlab: steady state was not reached");
-            Exit::CriterionNotMet
+/// The exit code of finished runs, that of the gravest end; says what went wrong, each thing once.
+pub(crate) fn exit_of(finished: &[Finished]) -> Exit {
+    let mut said = BTreeSet::new();
+    let each = finished.iter().map(|finished| {
+        let (exit, text) = how_it_ended(finished);
+        if let Some(text) = text.filter(|text| said.insert(text.clone())) {
+            eprintln!("flashlab: {text}");
         }
+        exit
+    });
+    // The codes rise with gravity.
+    each.max().unwrap_or(Exit::Done)
+}
+
+/// Its code, and what went wrong.
+pub(crate) fn how_it_ended(finished: &Finished) -> (Exit, Option<String>) {
+    match &finished.end {
+        RunEnd::Done if finished.steady_reached => (Exit::Done, None),
+        RunEnd::Done => (Exit::CriterionNotMet, Some("steady state was not reached".into())),
         RunEnd::Interrupted => {
-            eprintln!("flashlab: interrupted; the finished steps are kept, and a stopped point as a part");
-            Exit::Interrupted
+            let text = "interrupted; the finished steps are kept, and a stopped point as a part";
+            (Exit::Interrupted, Some(text.into()))
         }
         RunEnd::Failed(reason) => {
-            eprintln!("flashlab: failed: {reason}\n  the finished steps are kept; check the target, then run again");
-            Exit::Device
+            let remedy = "the finished steps are kept; check the target, then run again";
+            (Exit::Device, Some(format!("failed: {reason}\n  {remedy}")))
         }
     }
 }

@@ -44,8 +44,14 @@ impl<S: BorrowMut<Store>> Journal for SharedJournal<'_, S> {
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError> {
         self.with(|store| store.begin_step(run, step))
     }
-    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError> {
-        self.with(|store| store.keep_intervals(run, step, intervals))
+    fn keep_intervals(
+        &mut self,
+        run: RunId,
+        step: &StepHeader,
+        point: u32,
+        intervals: &[Interval],
+    ) -> Result<(), JournalError> {
+        self.with(|store| store.keep_intervals(run, step, point, intervals))
     }
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
         self.with(|store| store.commit_step(run, step, outcome))

@@ -119,21 +119,26 @@ impl All<'_> {
         let mut checkpoints = 0;
         for place in self.step.places() {
             let planned = &self.plan.steps[place.step as usize];
-            let Some((workload, pass)) = name(&planned.kind, place, &mut checkpoints) else { continue };
-            let Some((job, mut sum)) = planned.kind.job().zip(self.step.sum(place)) else { continue };
-            if self.is_missed(&sum) {
+            let named = named(&planned.kind, place, &mut checkpoints);
+            let sums = named.into_iter().enumerate();
+            let sums = sums.filter_map(|(load, named)| Some((load, named, self.step.sum(place, load)?)));
+            let sums: Vec<_> = sums.filter(|(_, _, sum)| !self.is_missed(sum)).collect();
+            if sums.is_empty() {
                 continue;
             }
             let header = StepHeader {
                 index: place.step,
                 round: place.round,
                 title: planned.title.clone(),
-                job: Some(job.clone()),
+                jobs: planned.kind.jobs().to_vec(),
             };
             store.begin_step(run, &header)?;
-            self.add_up(store, run, &header, &mut sum)?;
             let state = states.get(&place).copied().unwrap_or(DriveState::UNKNOWN);
-            let points = vec![self.point(Job { workload, ..job.clone() }, pass, state, sum)];
+            let mut points = Vec::with_capacity(sums.len());
+            for (load, (job, pass), mut sum) in sums {
+                self.add_up(store, (run, points.len() as u32), &header, load, &mut sum)?;
+                points.push(self.point((load, &job, pass), &header.jobs, state, sum));
+            }
             store.commit_step(run, &header, &StepOutcome { points, state_after: state, remarks: vec![], wall })?;
         }
         let end = self.end();
@@ -149,16 +154,23 @@ impl All<'_> {
         self.ended.iter().enumerate().any(|(i, ended)| is_well(ended) && !sum.targets.contains(&i))
     }
 
-    /// Adds the series of all targets in a sum, a few intervals at a time, so that a run of days needs no
-    /// memory for them, and keeps theirs.
-    fn add_up(&self, store: &mut Store, run: RunId, header: &StepHeader, sum: &mut Sum) -> anyhow::Result<()> {
+    /// Adds the series of one load on all targets in a sum, a few intervals at a time, so that a run of days
+    /// needs no memory for them, and keeps theirs as that of a point of the sum's run.
+    fn add_up(
+        &self,
+        store: &mut Store,
+        (run, point): (RunId, u32),
+        header: &StepHeader,
+        load: usize,
+        sum: &mut Sum,
+    ) -> anyhow::Result<()> {
         let place = StepPlace { step: header.index, round: header.round };
         let mut first = 0;
         while first < sum.intervals {
             let limit = (sum.intervals - first).min(INTERVALS_AT_ONCE) as u32;
             let mut all: Vec<Interval> = Vec::new();
             for run in sum.targets.iter().filter_map(|target| self.runs[*target]) {
-                let of_one = store.intervals(run, place, 0, first, limit)?;
+                let of_one = store.intervals(run, place, load as u32, first, limit)?;
                 if all.is_empty() {
                     all = of_one;
                 } else {
@@ -166,7 +178,7 @@ impl All<'_> {
                 }
             }
             all.iter().for_each(|interval| sum.add(interval));
-            store.keep_intervals(run, header, &all)?;
+            store.keep_intervals(run, header, point, &all)?;
             first += u64::from(limit);
         }
         Ok(())
@@ -203,7 +215,14 @@ impl All<'_> {
         }
     }
 
-    fn point(&self, job: Job, pass: Option<u32>, state: DriveState, sum: Sum) -> PointResult {
+    /// The point of a sum of the load at this position among those that ran at the same time.
+    fn point(
+        &self,
+        (load, job, pass): (usize, &Job, Option<u32>),
+        at_once: &[Job],
+        state: DriveState,
+        sum: Sum,
+    ) -> PointResult {
         let names = |is_in: bool| {
             let each = self.identities.iter().enumerate().filter(|(i, _)| sum.targets.contains(i) == is_in);
             each.map(|(_, identity)| identity.id.as_str()).collect::<Vec<_>>().join(", ")
@@ -217,9 +236,14 @@ impl All<'_> {
         if sum.targets.len() < self.identities.len() {
             said.push(format!("not a clean result: left out, as it failed or was refused: {}", names(false)));
         }
+        let others = at_once.iter().enumerate().filter(|(i, _)| *i != load);
+        let others: Vec<&str> = others.map(|(_, job)| job.workload.as_str()).collect();
+        if !others.is_empty() {
+            said.push(format!("ran at the same time as {} on each target", others.join("; ")));
+        }
         said.extend(remarks(&sum.result, state.condition));
         PointResult {
-            at: coordinates(&whole(self.identities).id, &self.plan.suite.id, &job, pass),
+            at: coordinates(&whole(self.identities).id, &self.plan.suite.id, job, pass),
             state,
             origin: Origin::Measured,
             metrics: figures(&sum.result),
@@ -229,17 +253,20 @@ impl All<'_> {
     }
 }
 
-/// Under which name and number the sum at a place stands; `None` for what has no results.
-fn name(kind: &StepKind, place: StepPlace, checkpoints: &mut u32) -> Option<(String, Option<u32>)> {
+/// The jobs at a place under the names and numbers of their results; none where there are no results.
+fn named(kind: &StepKind, place: StepPlace, checkpoints: &mut u32) -> Vec<(Job, Option<u32>)> {
     match kind {
-        StepKind::Purge => None,
-        StepKind::Point { job } => Some((job.workload.clone(), None)),
-        StepKind::Fill { job, pass } => Some((job.workload.clone(), *pass)),
+        StepKind::Purge => vec![],
+        StepKind::Point { job } => vec![(job.clone(), None)],
+        StepKind::Concurrent { jobs } => jobs.iter().map(|job| (job.clone(), None)).collect(),
+        StepKind::Fill { job, pass } => vec![(job.clone(), *pass)],
         StepKind::Checkpoint { job, .. } => {
             *checkpoints += 1;
-            Some((format!("{}-single", job.workload), Some(*checkpoints)))
+            vec![(Job { workload: format!("{}-single", job.workload), ..job.clone() }, Some(*checkpoints))]
         }
         // What is written before the first round is no round.
-        StepKind::Steady { job, .. } => (place.round > 0).then(|| (job.workload.clone(), Some(place.round))),
+        StepKind::Steady { job, .. } => {
+            (place.round > 0).then(|| (job.clone(), Some(place.round))).into_iter().collect()
+        }
     }
 }

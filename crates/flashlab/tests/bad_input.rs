@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Done, FLASHLAB, Place, TINY, own_mounts_for, root_for, skipped, system};
+use common::{Done, FLASHLAB, LOADS, Place, TINY, own_mounts_for, root_for, skipped, system};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -26,6 +26,20 @@ const TEXTS: &[Case] = &[
     ("run ./unit.toml --on ./new.img --size 64M", 2, &["./unit.toml:18: ", "parsecs", "us, ms, s"]),
     ("run ./syntax.toml --on ./new.img --size 64M", 2, &["./syntax.toml:9: "]),
     ("run ./empty.toml --on ./new.img --size 64M", 2, &["./empty.toml: `step`", "does nothing", "add a [[step]]"]),
+    ("run ./rates.toml --on ./new.img --size 64M", 2, &["./rates.toml:24: ", "`rates`", "did you mean `rate`?"]),
+    (
+        "run ./two-points.toml --on ./new.img --size 64M",
+        2,
+        &["step 2, load 2, numjobs", "one point", "give one number"],
+    ),
+    ("run ./loads.toml --on r6060-122", 2, &["r6060-122 is a modelled drive", "one load at a time", "mixed load"]),
+    ("plan ./loads.toml --on r6060-122", 2, &["r6060-122 is a modelled drive", "one load at a time", "mixed load"]),
+    (
+        "review --suite ./loads.toml --drives r6060-122 --out new",
+        2,
+        &["suite loads has", "one load at a time", "mixed load"],
+    ),
+    ("load --on ./foreign.img --job ./no-load.toml", 2, &["./no-load.toml: `load` = 1", "give 2 to 64 loads"]),
     ("review --profile ./key-profile.toml --out new", 2, &["./key-profile.toml:3", "`usr`", "did you mean `user`?"]),
     ("review --profile ./spare.toml --out new", 2, &["./spare.toml: ", "capacity.user", "reserve of 4", "use at most"]),
     (
@@ -160,6 +174,10 @@ fn prepared() -> Place {
     swap("iodepth-zero.toml", "[1, 4]", "[0]");
     swap("numjobs-zero.toml", "[1]", "[1, 0]");
     swap("fill-zero.toml", "iodepth = 4", "iodepth = 0");
+    place.write("loads.toml", LOADS);
+    place.write("rates.toml", LOADS.replace("rate_iops", "rates"));
+    place.write("two-points.toml", LOADS.replace("numjobs = 2", "numjobs = [2, 4]"));
+    place.write("no-load.toml", "[[load]]\nrw = 'read'\nbs = '4KiB'\n");
     place.write("empty.toml", "id = 'e'\ntitle = 'e'\npurpose = 'e'\nstep = []\n");
     // One that does not move when a drive is fitted again.
     let profile = include_str!("../../drive/tests/drive.toml");

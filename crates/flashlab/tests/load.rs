@@ -167,14 +167,120 @@ fn a_load_file_and_a_fio_file_do_the_same() {
         .map(|p| p["job"]["read"]["bytes"].as_u64().unwrap_or(0) + p["job"]["write"]["bytes"].as_u64().unwrap_or(0))
         .collect();
     assert_eq!(bytes, [1_024_000; 2]);
-    place.write("at-once.fio", both.replace("stonewall\n", ""));
-    let refused = place.flashlab("load --on ./new.img --fio at-once.fio").code(2);
-    assert!(
-        refused.err.contains("run at the same time in fio") && refused.err.contains("--section"),
-        "{}",
-        refused.err
+}
+
+/// Sections of a fio file: reads beside limited writes, then reads alone.
+const AT_ONCE: &str = "[global]\nfilename=./t.img\ntime_based\nruntime=600ms\n[reader]\nrw=randread\n\
+                       [writer]\nrw=write\nbs=64k\niodepth=4\nioengine=libaio\nrate_iops=100\n[alone]\nstonewall\nrw=randread\n";
+
+#[test]
+fn sections_without_a_stonewall_run_at_the_same_time() {
+    let place = filled();
+    place.write("at-once.fio", AT_ONCE);
+    let load = "load --on ./t.img --fio at-once.fio";
+    let plan = place.flashlab(&format!("{load} --plan")).code(0).out;
+    assert!(plan.contains("reader iodepth 1, numjobs 1 and writer iodepth 4, numjobs 1,"), "{plan}");
+    let done = place.flashlab(&format!("{load} --interval 100ms --json -")).code(0);
+    let all = points(&done);
+    let seen: Vec<_> = all
+        .iter()
+        .map(|p| (p["at"]["workload"].as_str(), p["job"]["elapsed_ns"].as_u64(), p["job"]["cpu_user_ns"].is_null()))
+        .collect();
+    let each = |name, is_one_of_several| (Some(name), Some(600_000_000), is_one_of_several);
+    assert_eq!(seen, [each("reader", true), each("writer", true), each("alone", false)]);
+    let said = |i: usize| all[i]["remarks"].to_string();
+    assert!(said(0).contains("ran at the same time as writer") && said(1).contains("at the same time as reader"));
+    assert!(!said(2).contains("at the same time"), "{}", said(2));
+    for point in &all {
+        let series = point["job"]["series"].as_array().expect("a series");
+        let sum = |way: &str| series.iter().map(|i| i[way]["ios"].as_u64().unwrap_or(0)).sum::<u64>();
+        let ios = |way: &str| point["job"][way]["ios"].as_u64().expect("a count");
+        assert_eq!((series.len(), sum("read"), sum("write")), (6, ios("read"), ios("write")), "{point}");
+    }
+    place.flashlab("report 1").code(0);
+    let page = place.read("report/index.html");
+    assert!(["reader", "writer", "ran at the same time as writer"].iter().all(|words| page.contains(words)));
+    // One of them, and one run time for all.
+    place.flashlab(&format!("{load} --section writer")).code(0);
+    let done = place.flashlab(&format!("{load} --runtime 200ms --json -")).code(0);
+    assert!(points(&done).iter().all(|p| p["job"]["elapsed_ns"] == 200_000_000));
+}
+
+#[test]
+fn what_fio_would_run_otherwise_is_refused() {
+    let place = filled();
+    let two = |from: &str, to: &str| AT_ONCE.replace(from, to);
+    for (text, on, says) in [
+        (two("[writer]", "[reader]"), "./t.img", "at-once.fio:5: another section is named reader too"),
+        (two("[alone]", "[writer]"), "./t.img", "at-once.fio:7: another section is named writer too"),
+        (
+            two("[writer]", "[writer]\nfilename=./u.img"),
+            "./t.img",
+            "reader and writer run at the same time on different",
+        ),
+        (AT_ONCE.to_owned(), "r6060-122", "r6060-122 is a modelled drive, which runs one load at a time"),
+        (two("rw=write", "rw=write\nstartdelay=5"), "./t.img", "startdelay"),
+        (
+            two("rw=write", "rw=write\nverify=crc32c").replace("rw=randread", "rw=randwrite"),
+            "./t.img",
+            "needs to know the one",
+        ),
+    ] {
+        place.write("at-once.fio", text);
+        let refused = place.flashlab(&format!("load --on {on} --fio at-once.fio --store refused.db")).code(2);
+        assert!(refused.err.contains(says), "no {says} in {}", refused.err);
+    }
+    place.write("at-once.fio", two("filename=./t.img\n", ""));
+    let done = place.flashlab("load --on ./t.img --fio at-once.fio --runtime 100ms").code(0);
+    assert!(done.err.contains("at-once.fio: reader, writer have a file each in fio"), "{}", done.err);
+}
+
+#[test]
+fn a_load_file_can_have_several_loads_on_several_targets() {
+    let place = filled();
+    place.flashlab("load --on ./u.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    place.write(
+        "loads.toml",
+        "[[load]]\nrw = 'randread'\nbs = '4KiB'\nruntime = '450ms'\n[[load]]\nworkload = 'w'\nrw = 'randwrite'\n\
+         bs = '16KiB'\nruntime = '250ms'\n",
     );
-    place.flashlab("load --on ./new.img --fio at-once.fio --section second").code(0);
+    let done = place.flashlab("load --on ./t.img,./u.img --job loads.toml --interval 100ms --json -").code(0);
+    let all = points(&done);
+    let [t_read, t_write, u_read, u_write, read, write] = all.as_slice() else { panic!("{} points", all.len()) };
+    for (sum, way, parts, elapsed) in
+        [(read, "read", [t_read, u_read], 400_000_000), (write, "write", [t_write, u_write], 200_000_000)]
+    {
+        // The whole intervals of both targets.
+        let counted = |part: &Value| -> u64 {
+            let series = part["job"]["series"].as_array().expect("a series");
+            let whole = series.iter().take(elapsed as usize / 100_000_000);
+            whole.map(|i| i[way]["ios"].as_u64().unwrap_or(0)).sum()
+        };
+        assert_eq!(sum["job"]["elapsed_ns"], elapsed);
+        assert_eq!(sum["job"][way]["ios"].as_u64(), Some(parts.map(counted).iter().sum()));
+        let said = sum["remarks"].to_string();
+        assert!(said.contains("sum of 2 targets") && said.contains("ran at the same time as"), "{said}");
+    }
+    assert!(t_read["remarks"].to_string().contains("ran at the same time as w, which ended 200 ms earlier"));
+}
+
+#[test]
+fn a_signal_keeps_what_all_loads_have_measured() {
+    let place = filled();
+    place.write("at-once.fio", AT_ONCE);
+    let mut command = Command::new(FLASHLAB);
+    command.args("load --on ./t.img --fio at-once.fio --runtime 600s".split(' '));
+    let child = command.current_dir(place.path("")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("a child");
+    std::thread::sleep(Duration::from_millis(1_500));
+    system("kill", &["-INT", &child.id().to_string()]).expect("a signal");
+    let output = child.wait_with_output().expect("an end");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(130), "{out}{}", String::from_utf8_lossy(&output.stderr));
+    let kept = points(&place.flashlab("export 1 --json -").code(0));
+    let names: Vec<_> = kept.iter().filter_map(|p| p["at"]["workload"].as_str()).collect();
+    assert_eq!(names, ["reader", "writer"]);
+    assert!(kept.iter().all(|p| p["remarks"].to_string().contains("interrupted: covers")), "{kept:?}");
 }
 
 #[test]
@@ -243,6 +349,13 @@ fn several_targets_run_at_once_with_a_sum() {
     let names: Vec<&str> = runs.iter().filter_map(|run| run["drive_id"].as_str()).collect();
     assert_eq!(names, ["t.img", "u.img", "t.img+u.img"]);
     place.flashlab("report 1 2 3").code(0);
+    // Of the same name in another folder.
+    fs::create_dir(place.path("more")).expect("a folder");
+    place.flashlab("load --on ./more/t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    place.flashlab("load --on ./t.img,./more/t.img --rw randread --runtime 300ms --interval 100ms").code(0);
+    let runs = place.runs("flashlab.db");
+    let names: Vec<&str> = runs[3..].iter().filter_map(|run| run["drive_id"].as_str()).collect();
+    assert_eq!(names, ["t.img", "more/t.img", "t.img+more/t.img"]);
     let twice = place.flashlab("load --on ./t.img --on ./t.img --rw randread --runtime 1s").code(2);
     assert!(twice.err.contains("named twice"), "{}", twice.err);
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Place, TINY};
+use common::{LOADS, Place, TINY};
 use serde_json::Value;
 use std::fs;
 
@@ -65,6 +65,24 @@ fn collect<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
         Value::Array(all) => all.iter().for_each(|value| collect(value, key, found)),
         _ => {}
     }
+}
+
+#[test]
+fn a_suite_can_have_loads_at_the_same_time() {
+    let place = Place::new();
+    place.write("loads.toml", LOADS);
+    let plan = place.flashlab("plan ./loads.toml --on ./new.img --size 16M").code(0).out;
+    // The table breaks the line.
+    let title = "read-under-write iodepth 1, numjobs 1 and rand-write-16k iodepth 4,";
+    assert!(plan.contains(title) && plan.contains("at the same time"), "{plan}");
+    let done = place.flashlab("run ./loads.toml --on ./new.img --size 16M --out ./report").code(0);
+    for words in ["read-under-write", "rand-write-16k", "ran at the same time as rand-write-16k"] {
+        assert!(done.out.contains(words), "no {words} in\n{}", done.out);
+    }
+    let page = place.read("report/index.html");
+    assert!(page.contains("ran at the same time as read-under-write"));
+    let csv = place.flashlab("export 1 --csv").code(0).out;
+    assert!(csv.contains(",read-under-write,") && csv.contains(",rand-write-16k,"), "{csv}");
 }
 
 #[test]

@@ -1,22 +1,23 @@
-//! Coordinating one job: starts its threads together, watches them, and merges what they counted.
+//! One job with its threads: sets them up, starts them together, hears what they say, and merges what they
+//! counted. [`Runs`](crate::runs::Runs) watches it, alone or beside others.
 
 use crate::machine::{check_memory, clock_resolution, process_cpu};
 use crate::merge::{add, durability, flush_class, merge_errors, share};
 use crate::series::SeriesBuilder;
-use crate::speed::{Speedometer, TICK_NS};
+use crate::speed::Speedometer;
 use crate::tally::{Counts, ErrorRecord, IntervalPart};
 use crate::verify;
-use crate::worker::{Clock, End, Message, Meter, Setup, Worker, stuck_kind};
+use crate::worker::{End, Message, Meter, Setup, Worker, stuck_kind};
 use flashlab_samples::{CpuTime, DirectionResult, Ended, Granted, Interval, JobResult, JobShare, LatencyHistogram};
 use flashlab_spec::Job;
-use flashlab_target::{Observer, TargetError};
+use flashlab_target::{Observer, Progress, TargetError};
 use flashlab_units::Nanos;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
 
 /// A thread that made no progress for this much longer than the deadline of one I/O is left behind:
 /// it sits in the kernel and can't count its own I/Os as stuck.
@@ -40,6 +41,17 @@ enum Outcome {
     Lost,
 }
 
+/// How the threads of several jobs reach one coordinator.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    /// Position of the job among them.
+    pub(crate) place: usize,
+    /// Threads of the jobs before it.
+    pub(crate) threads_before: u32,
+    pub(crate) messages: &'a Sender<(usize, Message)>,
+    pub(crate) heard: &'a Receiver<(usize, Message)>,
+}
+
 /// CPU time of this process at the edges of the measured window.
 struct Edges {
     begin: Option<CpuTime>,
@@ -48,12 +60,14 @@ struct Edges {
 
 /// A job with its threads set up.
 pub(crate) struct Run<'a> {
+    /// Its position among the jobs that run at the same time.
+    place: usize,
     job: &'a Job,
     path: &'a Path,
     setup: Arc<Setup>,
     threads: Vec<Thread>,
-    messages: Receiver<Message>,
     intervals: Receiver<IntervalPart>,
+    meter: Speedometer,
     stop: Arc<AtomicBool>,
     granted: Granted,
     series: SeriesBuilder,
@@ -70,20 +84,26 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// [`TargetError`] if a thread, its buffers or its ring can't be had; then nothing was done.
-    pub(crate) fn new(job: &'a Job, path: &'a Path, setup: Setup, direct: bool) -> Result<Self, TargetError> {
+    pub(crate) fn new(
+        job: &'a Job,
+        path: &'a Path,
+        setup: Setup,
+        direct: bool,
+        line: Line<'_>,
+    ) -> Result<Self, TargetError> {
         check_memory(job)?;
         if let Some(ledger) = setup.ledger.as_ref().filter(|_| job.rw.writes()) {
             verify::begin(ledger, job);
         }
-        let (message_in, messages) = channel();
         let (interval_in, intervals) = channel();
         let setup = Arc::new(setup);
         let mut run = Run {
+            place: line.place,
             job,
             path,
             threads: Vec::with_capacity(job.numjobs as usize),
-            messages,
             intervals,
+            meter: Speedometer::default(),
             stop: Arc::new(AtomicBool::new(false)),
             granted: Granted::default(),
             series: SeriesBuilder::new(setup.tuning.interval),
@@ -94,10 +114,10 @@ impl<'a> Run<'a> {
             cpu: Edges { begin: None, end: None },
         };
         for index in 0..job.numjobs {
-            run.spawn(index, &message_in, &interval_in)?;
+            run.spawn(index, line, &interval_in)?;
         }
-        drop((message_in, interval_in));
-        run.await_ready()?;
+        drop(interval_in);
+        run.await_ready(line.heard)?;
         run.granted.engine = run.setup.engine.word().to_owned();
         run.granted.direct = Some(direct);
         if let Some(resolution) = clock_resolution() {
@@ -119,12 +139,7 @@ impl<'a> Run<'a> {
         self.granted.features.push(text.to_owned());
     }
 
-    fn spawn(
-        &mut self,
-        index: u32,
-        messages: &Sender<Message>,
-        intervals: &Sender<IntervalPart>,
-    ) -> Result<(), TargetError> {
+    fn spawn(&mut self, index: u32, line: Line<'_>, intervals: &Sender<IntervalPart>) -> Result<(), TargetError> {
         let failed = |source: io::Error| TargetError::Io {
             action: "starting threads on",
             path: self.path.display().to_string(),
@@ -134,13 +149,15 @@ impl<'a> Run<'a> {
         let (start_in, start) = channel();
         let meter = Arc::new(Meter::default());
         let worker = Worker {
+            place: self.place,
             index,
+            turn: line.threads_before + index,
             job: self.job.clone(),
             setup: Arc::clone(&self.setup),
             stop: Arc::clone(&self.stop),
             meter: Arc::clone(&meter),
             start,
-            messages: messages.clone(),
+            messages: line.messages.clone(),
             intervals: intervals.clone(),
         };
         let builder = std::thread::Builder::new().name(format!("job-{index}")).stack_size(STACK);
@@ -152,9 +169,10 @@ impl<'a> Run<'a> {
 
     /// Waits until every thread is set up. When this fails the start channels close, and all
     /// threads end.
-    fn await_ready(&mut self) -> Result<(), TargetError> {
+    fn await_ready(&mut self, heard: &Receiver<(usize, Message)>) -> Result<(), TargetError> {
         for first in (0..self.threads.len()).map(|i| i == 0) {
-            match self.messages.recv() {
+            // No other job says anything: those that are set up wait for the start.
+            match heard.recv().map(|(_, message)| message) {
                 Ok(Message::Ready(granted)) if first => self.granted = granted,
                 Ok(Message::Ready(granted)) => {
                     // In force is what every thread was granted.
@@ -171,53 +189,52 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Starts all threads together and runs them to the end.
-    ///
-    /// # Errors
-    /// [`TargetError::Io`] if a thread panicked, which is a fault of this program.
-    pub(crate) fn finish(mut self, start: Instant, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
-        let clock = Clock::from(start);
+    pub(crate) fn numjobs(&self) -> u32 {
+        self.job.numjobs
+    }
+
+    /// Opens the gate of all threads.
+    pub(crate) fn start(&mut self, start: Instant) {
         for thread in &mut self.threads {
-            // A thread that is gone has sent its reason, which is read below.
+            // A thread that is gone has sent its reason, which is read later.
             let _ = thread.start.take().map(|gate| gate.send(start));
-        }
-        let mut meter = Speedometer::default();
-        while self.threads.iter().any(|t| matches!(t.outcome, Outcome::Running)) {
-            let now = clock.now_ns();
-            self.mark_edges(now);
-            if now >= meter.tick_ns {
-                let progress = meter.progress(self.job, now, self.bytes());
-                observer.progress(&progress);
-                if observer.stop_requested() {
-                    self.stop.store(true, Ordering::Relaxed);
-                }
-                self.leave_stuck_threads(now);
-            }
-            match self.messages.recv_timeout(self.nap(now, meter.tick_ns)) {
-                Ok(message) => self.hear(message),
-                Err(RecvTimeoutError::Timeout) => {}
-                // All senders are gone, so no thread is running whatever it last said.
-                Err(RecvTimeoutError::Disconnected) => self.lose_running("a thread ended without a word"),
-            }
-            self.take_intervals(observer);
-        }
-        self.cpu.end = self.cpu.end.or_else(process_cpu);
-        self.intervals.try_iter().for_each(|part| self.series.add(&part));
-        match self.panic.take() {
-            Some(text) => Err(self.fault(&text)),
-            None => {
-                let mut returned = std::mem::take(&mut self.returned);
-                let mut result = self.merge();
-                let rest = std::mem::take(&mut result.series.intervals);
-                returned.extend(rest.into_iter().filter_map(|interval| observer.interval(interval)));
-                result.series.intervals = returned;
-                Ok(result)
-            }
         }
     }
 
+    pub(crate) fn is_running(&self) -> bool {
+        self.threads.iter().any(|t| matches!(t.outcome, Outcome::Running))
+    }
+
+    /// Has all threads stop.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a thread panicked, or ended without a word.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.panic.is_some()
+    }
+
+    /// The result, once no thread is running.
+    ///
+    /// # Errors
+    /// [`TargetError::Io`] if a thread panicked, which is a fault of this program.
+    pub(crate) fn finish(mut self, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
+        self.cpu.end = self.cpu.end.or_else(process_cpu);
+        self.intervals.try_iter().for_each(|part| self.series.add(&part));
+        if let Some(text) = self.panic.take() {
+            return Err(self.fault(&text));
+        }
+        let (mut returned, place) = (std::mem::take(&mut self.returned), self.place);
+        let mut result = self.merge();
+        let rest = std::mem::take(&mut result.series.intervals);
+        returned.extend(rest.into_iter().filter_map(|interval| observer.interval(place, interval)));
+        result.series.intervals = returned;
+        Ok(result)
+    }
+
     /// Adds the intervals that came in, and hands on those that all threads are done with.
-    fn take_intervals(&mut self, observer: &mut dyn Observer) {
+    pub(crate) fn take_intervals(&mut self, observer: &mut dyn Observer) {
         // Before the channel is emptied: what a thread is done with it has sent.
         let done = |thread: &Thread| match thread.outcome {
             Outcome::Running => thread.meter.intervals.load(Ordering::Acquire),
@@ -230,11 +247,11 @@ impl<'a> Run<'a> {
         let whole = whole.map(|whole| whole.min(within));
         self.intervals.try_iter().for_each(|part| self.series.add(&part));
         while let Some(interval) = whole.and_then(|whole| self.series.take(whole)) {
-            self.returned.extend(observer.interval(interval));
+            self.returned.extend(observer.interval(self.place, interval));
         }
     }
 
-    fn hear(&mut self, message: Message) {
+    pub(crate) fn hear(&mut self, message: Message) {
         match message {
             Message::Done(index, end, counts) => {
                 self.threads[index as usize].outcome = Outcome::Done(end, counts);
@@ -242,25 +259,27 @@ impl<'a> Run<'a> {
             Message::Panicked(index, text) => {
                 self.threads[index as usize].outcome = Outcome::Lost;
                 self.panic = Some(text);
-                self.stop.store(true, Ordering::Relaxed);
+                self.stop();
             }
             Message::Ready(_) | Message::Refused(_) => unreachable!("all threads are set up"),
         }
     }
 
-    fn lose_running(&mut self, why: &str) {
+    pub(crate) fn lose_running(&mut self, why: &str) {
         for thread in self.threads.iter_mut().filter(|t| matches!(t.outcome, Outcome::Running)) {
             thread.outcome = Outcome::Lost;
             self.panic = Some(why.to_owned());
         }
     }
 
-    fn bytes(&self) -> u64 {
-        self.threads.iter().map(|t| t.meter.bytes.load(Ordering::Relaxed)).sum()
+    /// How far it is.
+    pub(crate) fn progress(&mut self, now: u64) -> Progress {
+        let bytes = self.threads.iter().map(|t| t.meter.bytes.load(Ordering::Relaxed)).sum();
+        self.meter.progress(self.job, now, bytes)
     }
 
     /// Takes the process's CPU time when the measured window begins and ends.
-    fn mark_edges(&mut self, now: u64) {
+    pub(crate) fn mark_edges(&mut self, now: u64) {
         if now >= self.job.ramp.0 && self.cpu.begin.is_none() {
             self.cpu.begin = process_cpu();
         }
@@ -273,15 +292,13 @@ impl<'a> Run<'a> {
         self.job.runtime.map(|runtime| self.job.ramp.0.saturating_add(runtime.0))
     }
 
-    /// How long to wait for a message: until the next tick or edge.
-    fn nap(&self, now: u64, tick_ns: u64) -> Duration {
-        let edges = [Some(tick_ns), Some(self.job.ramp.0), self.end_ns()];
-        let next = edges.into_iter().flatten().filter(|at| *at > now).min();
-        Duration::from_nanos(next.unwrap_or(now + TICK_NS) - now)
+    /// When its measured window next begins or ends.
+    pub(crate) fn next_edge(&self, now: u64) -> Option<u64> {
+        [Some(self.job.ramp.0), self.end_ns()].into_iter().flatten().filter(|at| *at > now).min()
     }
 
     /// Gives up threads that the kernel does not give back.
-    fn leave_stuck_threads(&mut self, now: u64) {
+    pub(crate) fn leave_stuck_threads(&mut self, now: u64) {
         for thread in self.threads.iter_mut().filter(|t| matches!(t.outcome, Outcome::Running)) {
             let turns = thread.meter.turns.load(Ordering::Relaxed);
             if turns != thread.seen {
@@ -365,46 +382,5 @@ impl<'a> Run<'a> {
             scale: 1,
             interval_share: None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ring::Modes;
-    use crate::{EngineChoice, Tuning};
-    use flashlab_spec::{Region, Rw};
-    use flashlab_target::Unobserved;
-    use flashlab_units::Bytes;
-
-    fn job() -> Job {
-        Job {
-            numjobs: 2,
-            runtime: Some(Nanos::secs(10)),
-            ramp: Nanos::secs(10),
-            ..Job::new("w", Rw::Read, Bytes::kib(4), Region { offset: Bytes::ZERO, length: Bytes::kib(64) })
-        }
-    }
-
-    #[test]
-    fn a_thread_that_panics_stops_the_others_and_is_reported() {
-        let file = tempfile::tempfile().expect("file");
-        file.set_len(64 << 10).expect("size");
-        // Was not admitted: one block can't be shared by two sequential threads, which panics in both.
-        let job = Job { region: Region { offset: Bytes::ZERO, length: Bytes::kib(4) }, ..job() };
-        let setup = Setup {
-            file: Arc::new(file),
-            engine: EngineChoice::Psync,
-            tuning: Tuning::default(),
-            modes: Modes::default(),
-            logical_block: Bytes(512),
-            is_block_device: false,
-            geometry: verify::geometry(&job, Bytes(512), 0),
-            ledger: None,
-            stuck_after_ns: 1_000_000_000,
-        };
-        let run = Run::new(&job, Path::new("/x"), setup, false).expect("set up");
-        let error = run.finish(Instant::now(), &mut Unobserved).expect_err("a panic").to_string();
-        assert!(error.contains("not validated") && error.contains("fault of flashlab"), "{error}");
     }
 }

@@ -2,8 +2,8 @@
 //! blocking calls, or with nothing behind it.
 //!
 //! Implements [`flashlab_target::Target`]. Takes what `guard` looked at and permitted, opens it, and
-//! for each job starts one thread a job, each with its own ring, buffers and histograms; the calling
-//! thread coordinates, reports progress and merges. It must not decide what may be written (it only
+//! for each job, or for several at the same time, starts one thread a job, each with its own ring, buffers
+//! and histograms; the calling thread coordinates, reports progress and merges. It must not decide what may be written (it only
 //! checks the permit on the very file it opened), judge results or print.
 //!
 //! What its figures mean:
@@ -18,7 +18,8 @@
 //! * In an open loop latency runs from the intended start, and `service` has the time from the actual
 //!   submission. What waits for a free slot counts as in flight, as for Little's law it must.
 //! * CPU time is that of the whole process during the measured window, so that the kernel's worker
-//!   threads for this process are in it, and so is anything else the process does meanwhile.
+//!   threads for this process are in it, and so is anything else the process does meanwhile. Where several
+//!   jobs run at the same time it is not known of each.
 //! * Nothing is flushed unless the job says so ("no-fsync" in what was granted). An fsync or fdatasync
 //!   takes a slot like any I/O, follows so many completed writes, and is counted as a class of its own.
 //! * Trims are discards of a block device, or holes punched into a file.
@@ -29,6 +30,7 @@
 #![allow(unsafe_code)]
 
 mod admit;
+mod beside;
 mod data;
 mod entry;
 mod explain;
@@ -42,6 +44,7 @@ mod probe;
 mod psync;
 mod region;
 mod ring;
+mod runs;
 mod seal;
 mod series;
 mod source;

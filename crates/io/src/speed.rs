@@ -10,8 +10,6 @@ pub(crate) const TICK_NS: u64 = 100_000_000;
 /// Turns byte counts into progress.
 #[derive(Debug, Default)]
 pub(crate) struct Speedometer {
-    /// When the next report is due.
-    pub(crate) tick_ns: u64,
     last: Option<(u64, u64)>,
 }
 
@@ -20,11 +18,25 @@ impl Speedometer {
     pub(crate) fn progress(&mut self, job: &Job, now: u64, bytes: u64) -> Progress {
         let rate = self.last.and_then(|(then, before)| Bytes(bytes.saturating_sub(before)).over(Nanos(now - then)));
         self.last = Some((now, bytes));
-        self.tick_ns = now + TICK_NS;
         let (by_time, by_bytes) = (time_left(job, now), bytes_left(job, bytes, rate));
         let share = [by_time.map(|(s, _)| s), by_bytes.map(|(s, _)| s)].into_iter().flatten().reduce(f64::max);
         let left = [by_time.map(|(_, l)| l), by_bytes.and_then(|(_, l)| l)].into_iter().flatten().min();
         Progress { share, bytes: Bytes(bytes), rate, left }
+    }
+}
+
+/// Several jobs as one, each with whether it is still running: as far as the one that is last, where that is
+/// known of all that are running.
+pub(crate) fn of_all(each: &[(bool, Progress)]) -> Progress {
+    let running = || each.iter().filter(|(is_running, _)| *is_running).map(|(_, progress)| progress);
+    let shares: Option<Vec<f64>> = running().map(|progress| progress.share).collect();
+    let left: Option<Vec<Nanos>> = running().map(|progress| progress.left).collect();
+    let rates = running().filter_map(|progress| progress.rate).map(|rate| rate.0);
+    Progress {
+        share: shares.and_then(|shares| shares.into_iter().reduce(f64::min)),
+        bytes: Bytes(each.iter().map(|(_, progress)| progress.bytes.0).sum()),
+        rate: rates.reduce(|a, b| a + b).map(BytesPerSecond),
+        left: left.and_then(|left| left.into_iter().max()),
     }
 }
 
@@ -55,6 +67,22 @@ mod tests {
             ramp: Nanos::secs(10),
             ..Job::new("w", Rw::Read, Bytes::kib(4), region)
         }
+    }
+
+    #[test]
+    fn several_are_as_far_as_the_last_that_is_running() {
+        let of = |share, left, rate| Progress {
+            share: Some(share),
+            bytes: Bytes(10),
+            rate: Some(BytesPerSecond(rate)),
+            left: Some(Nanos(left)),
+        };
+        let all = of_all(&[(true, of(0.9, 1, 5.0)), (true, of(0.4, 7, 3.0)), (false, of(0.1, 9, 100.0))]);
+        assert_eq!(all, Progress { bytes: Bytes(30), ..of(0.4, 7, 8.0) });
+        let unknown = Progress { share: None, left: None, ..of(0.0, 0, 1.0) };
+        let all = of_all(&[(true, of(0.9, 1, 5.0)), (true, unknown)]);
+        assert_eq!((all.share, all.left, all.rate), (None, None, Some(BytesPerSecond(6.0))));
+        assert_eq!(of_all(&[(true, unknown)]), unknown);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A file or loop device as a target: opened once, checked against its permit, run job by job.
 
 use crate::admit::{self, Facts};
+use crate::beside::check_together;
 use crate::explain::{direct_refused, open_error};
-use crate::job::Run;
 use crate::ledger::Ledger;
+use crate::runs::Runs;
 use crate::tuning::Tuning;
 use crate::verify;
 use crate::worker::Setup;
@@ -149,6 +150,13 @@ impl FileTarget {
         FileTarget { ledger: Some(path), ..self }
     }
 
+    /// The same target under another name in results.
+    #[must_use]
+    pub fn with_id(mut self, id: String) -> Self {
+        self.identity.id = id;
+        self
+    }
+
     /// The same target, whose results say that this was asked for and not granted, such as an engine
     /// that another one stands in for.
     #[must_use]
@@ -173,10 +181,18 @@ impl FileTarget {
         }
     }
 
+    /// Sets up jobs that may run at the same time. Nothing is done if one of them is refused.
+    fn prepare<'a>(&'a self, jobs: &'a [Job]) -> Result<Runs<'a>, TargetError> {
+        jobs.iter().try_for_each(|job| self.facts().admit(job))?;
+        check_together(jobs, self.ledger.is_some())?;
+        let mut runs = Runs::default();
+        jobs.iter().try_for_each(|job| self.set_up(job, &mut runs))?;
+        Ok(runs)
+    }
+
     /// Sets up a job that was admitted.
-    fn prepare<'a>(&'a self, job: &'a Job) -> Result<Run<'a>, TargetError> {
+    fn set_up<'a>(&'a self, job: &'a Job, runs: &mut Runs<'a>) -> Result<(), TargetError> {
         let facts = self.facts();
-        facts.admit(job)?;
         let (modes, refused) = facts.modes(job);
         let geometry = verify::geometry(job, self.identity.logical_block, admit::identity_hash(&self.identity));
         let setup = Setup {
@@ -191,7 +207,7 @@ impl FileTarget {
             stuck_after_ns: self.stuck_after.0,
         };
         let hint = facts.hint(job)?;
-        let mut run = Run::new(job, &self.path, setup, self.options.direct)?;
+        let run = runs.add(job, &self.path, setup, self.options.direct)?;
         self.refusals.iter().cloned().chain(refused).for_each(|text| run.refused(text));
         hint.into_iter().for_each(|text| run.remark(&text));
         if job.verify != Verify::Off && self.ledger.is_none() {
@@ -204,7 +220,7 @@ impl FileTarget {
         {
             run.remark(&format!("{how_much} unwritten: reads of what was never written touch no device"));
         }
-        Ok(run)
+        Ok(())
     }
 
     /// The ledger of a job that verifies; one in memory where there is no file and it writes.
@@ -219,27 +235,36 @@ impl FileTarget {
         Ok(Some(Arc::new(Ledger::open(self.ledger.as_deref(), geometry, seed)?)))
     }
 
-    /// Runs a job that starts when `start` returns, which is called once whether the job is refused or not.
+    /// Runs jobs that start when `start` returns, which is called once whether they are refused or not.
     pub(crate) fn run_from(
         &mut self,
-        job: &Job,
+        jobs: &[Job],
         observer: &mut dyn Observer,
         start: impl FnOnce() -> Instant,
-    ) -> Result<JobResult, TargetError> {
-        let prepared = self.prepare(job);
+    ) -> Result<Vec<JobResult>, TargetError> {
+        let prepared = self.prepare(jobs);
         let start = start();
-        let mut result = prepared?.finish(start, observer)?;
+        let mut results = prepared?.finish(start, observer)?;
         if self.options.direct && self.is_loop_over_page_cache() {
-            result.granted.direct = Some(false);
             let reason = "the loop device reads and writes its file through the page cache; attach it with losetup --direct-io=on";
-            result.granted.refused.push(format!("O_DIRECT below the loop device: {reason}"));
+            for result in &mut results {
+                result.granted.direct = Some(false);
+                result.granted.refused.push(format!("O_DIRECT below the loop device: {reason}"));
+            }
         }
+        if let [alone] = results.as_slice() {
+            self.note_rates(alone);
+        }
+        Ok(results)
+    }
+
+    /// Keeps what a job without others beside it has measured, for an estimate.
+    fn note_rates(&mut self, result: &JobResult) {
         for (slot, direction) in self.measured.iter_mut().zip([&result.read, &result.write]) {
             if direction.ios > 0 {
                 *slot = direction.bytes.over(result.elapsed).or(*slot);
             }
         }
-        Ok(result)
     }
 
     /// Whether this is a loop device that was attached without direct I/O: O_DIRECT then ends at it.
@@ -284,7 +309,11 @@ impl Target for FileTarget {
     }
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
-        self.run_from(job, observer, Instant::now)
+        only(self.run_from(std::slice::from_ref(job), observer, Instant::now))
+    }
+
+    fn run_at_once(&mut self, jobs: &[Job], observer: &mut dyn Observer) -> Result<Vec<JobResult>, TargetError> {
+        self.run_from(jobs, observer, Instant::now)
     }
 
     fn health(&mut self) -> Result<Option<HealthLog>, TargetError> {
@@ -301,6 +330,11 @@ impl Target for FileTarget {
             None => (ASSUMED_RATE, "assumed; nothing measured yet"),
         }
     }
+}
+
+/// The result of one job alone.
+pub(crate) fn only(results: Result<Vec<JobResult>, TargetError>) -> Result<JobResult, TargetError> {
+    results.map(|mut results| results.swap_remove(0))
 }
 
 /// Who it is, from what guard saw.

@@ -1,9 +1,9 @@
 //! Several targets at once, as in a box of drives: each runs its own jobs on a thread of its own, those
 //! at the same place of their plans start together, and their sum is taken over the time in which all of
-//! them were at work.
+//! them were at work. Where several jobs run at the same time on each, each of these has a sum of its own.
 
 use crate::machine::process_cpu;
-use crate::target::FileTarget;
+use crate::target::{FileTarget, only};
 use flashlab_samples::{
     CpuTime, DirectionResult, Ended, Granted, HealthLog, Interval, IntervalDirection, JobResult, LatencyHistogram,
     Origin, Series, TargetIdentity,
@@ -53,6 +53,8 @@ struct Round {
 /// What one job adds to a sum, but for its series.
 struct Part {
     number: usize,
+    /// Position among the jobs that ran at the same time on its target.
+    load: usize,
     elapsed: Nanos,
     ramp: Nanos,
     /// Length of the intervals of its series.
@@ -70,7 +72,7 @@ pub struct Sum {
     /// Whole intervals of their series that lie within the window.
     pub intervals: u64,
     /// Their I/Os as one result, as far as they were [added](Sum::add). CPU time is that of the process
-    /// from the common start to the last end.
+    /// from the common start to the last end; `None` if it is of other jobs too.
     pub result: JobResult,
 }
 
@@ -88,10 +90,11 @@ impl Step {
         self.state().rounds.keys().copied().collect()
     }
 
-    /// The sum at a place, to which the intervals are still to be added; `None` if no target came to its end
-    /// there after a whole interval, or if their ramps or the lengths of their intervals differ.
-    pub fn sum(&self, place: StepPlace) -> Option<Sum> {
-        sum(self.state().rounds.get(&place)?)
+    /// The sum at a place of the jobs at this position among those that ran at the same time (0 where there is
+    /// one), to which the intervals are still to be added; `None` if no target came to its end there after a
+    /// whole interval, or if their ramps or the lengths of their intervals differ.
+    pub fn sum(&self, place: StepPlace, load: usize) -> Option<Sum> {
+        sum(self.state().rounds.get(&place)?, load)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -149,22 +152,27 @@ impl Target for Member {
 
     /// As of the target alone, but that its CPU time is not known: the process does the others' work too.
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
+        only(self.run_at_once(std::slice::from_ref(job), observer))
+    }
+
+    fn run_at_once(&mut self, jobs: &[Job], observer: &mut dyn Observer) -> Result<Vec<JobResult>, TargetError> {
         // Refused or not, a target must come to the meeting, or the others would wait for ever.
-        let result = self.target.run_from(job, observer, || self.step.meet(self.at))?;
-        let result = JobResult { cpu: None, ..result };
+        let mut results = self.target.run_from(jobs, observer, || self.step.meet(self.at))?;
+        results.iter_mut().for_each(|result| result.cpu = None);
         let mut state = self.step.state();
         if let Some(round) = state.rounds.get_mut(&self.at) {
             round.cpu_end = process_cpu();
-            round.parts.push(Part {
+            round.parts.extend(results.iter().enumerate().map(|(load, result)| Part {
                 number: self.number,
+                load,
                 elapsed: result.elapsed,
                 ramp: result.ramp,
                 interval: self.target.interval(),
                 ended: result.ended,
                 granted: result.granted.clone(),
-            });
+            }));
         }
-        Ok(result)
+        Ok(results)
     }
 
     fn health(&mut self) -> Result<Option<HealthLog>, TargetError> {
@@ -188,8 +196,9 @@ impl Drop for Member {
     }
 }
 
-fn sum(round: &Round) -> Option<Sum> {
-    let mut whole: Vec<&Part> = round.parts.iter().filter(|part| part.ended != Ended::Failed).collect();
+fn sum(round: &Round, load: usize) -> Option<Sum> {
+    let is_whole = |part: &&Part| part.load == load && part.ended != Ended::Failed;
+    let mut whole: Vec<&Part> = round.parts.iter().filter(is_whole).collect();
     whole.sort_by_key(|part| part.number);
     // Windows that begin at different times, or are cut in another way, have no common intervals.
     let first = whole.first()?;
@@ -197,6 +206,7 @@ fn sum(round: &Round) -> Option<Sum> {
         return None;
     }
     let intervals = whole.iter().map(|part| part.elapsed.0 / part.interval.0).min().filter(|n| *n > 0)?;
+    let is_alone = round.parts.iter().all(|part| part.load == load);
     let is_a_part = whole.iter().any(|part| part.ended == Ended::Interrupted);
     let result = JobResult {
         elapsed: Nanos(intervals * first.interval.0),
@@ -210,7 +220,7 @@ fn sum(round: &Round) -> Option<Sum> {
         granted: granted(whole.iter().map(|part| &part.granted)),
         classes: Vec::new(),
         errors: Vec::new(),
-        cpu: round.cpu.zip(round.cpu_end).map(|(begin, end)| CpuTime {
+        cpu: round.cpu.zip(round.cpu_end).filter(|_| is_alone).map(|(begin, end)| CpuTime {
             user: end.user.saturating_sub(begin.user),
             system: end.system.saturating_sub(begin.system),
         }),

@@ -324,13 +324,17 @@ pub(crate) enum Message {
 /// What a thread is made from. It owns all of it, so that a thread that never comes back from the
 /// kernel can be left behind.
 pub(crate) struct Worker {
+    /// Position of its job among those that run at the same time.
+    pub(crate) place: usize,
     pub(crate) index: u32,
+    /// Its number among the threads of all those jobs, which take CPUs in turn.
+    pub(crate) turn: u32,
     pub(crate) job: Job,
     pub(crate) setup: Arc<Setup>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) start: Receiver<Instant>,
-    pub(crate) messages: Sender<Message>,
+    pub(crate) messages: Sender<(usize, Message)>,
     pub(crate) intervals: Sender<IntervalPart>,
 }
 
@@ -351,13 +355,13 @@ enum Engine {
 impl Worker {
     /// The body of the thread. A message that finds no receiver is dropped: the job was given up.
     pub(crate) fn work(self) {
-        let (index, messages) = (self.index, self.messages.clone());
+        let (place, index, messages) = (self.place, self.index, self.messages.clone());
         let last = match catch_unwind(AssertUnwindSafe(|| self.work_to_end())) {
             Ok(None) => return,
             Ok(Some(message)) => message,
             Err(panic) => Message::Panicked(index, panic_text(panic.as_ref())),
         };
-        let _ = messages.send(last);
+        let _ = messages.send((place, last));
     }
 
     /// `None` if the job never started.
@@ -368,7 +372,7 @@ impl Worker {
             Ok(ready) => ready,
             Err(e) => return Some(Message::Refused(e)),
         };
-        let _ = self.messages.send(Message::Ready(granted));
+        let _ = self.messages.send((self.place, Message::Ready(granted)));
         let Worker { index, job, setup, stop, meter, start, intervals, .. } = self;
         let clock = Clock::from(start.recv().ok()?);
         let mut duty = Duty::new(&job, index, &setup, Common { clock, stop, meter, intervals });
@@ -383,7 +387,7 @@ impl Worker {
 
     fn set_up(&self) -> Result<(Engine, Granted), TargetError> {
         let mut granted = Granted::default();
-        pin(&self.setup.tuning.cpus, self.index, &mut granted)?;
+        pin(&self.setup.tuning.cpus, self.turn, &mut granted)?;
         if !self.job.arrival.is_closed() {
             wake_on_time();
         }
@@ -410,8 +414,8 @@ impl Worker {
 }
 
 /// Pins the calling thread to its CPU, if it is to have one.
-fn pin(cpus: &[u32], index: u32, granted: &mut Granted) -> Result<(), TargetError> {
-    let Some(turn) = (index as usize).checked_rem(cpus.len()) else { return Ok(()) };
+fn pin(cpus: &[u32], turn: u32, granted: &mut Granted) -> Result<(), TargetError> {
+    let Some(turn) = (turn as usize).checked_rem(cpus.len()) else { return Ok(()) };
     let cpu = cpus[turn];
     // SAFETY: the set lives on this stack and is plain data; CPU_SET is given a number inside it.
     let pinned = unsafe {

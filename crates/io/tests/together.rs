@@ -54,7 +54,7 @@ fn run(
 }
 
 fn sum_at(step: &Step, n: u32) -> Option<Sum> {
-    step.sum(StepPlace { step: n, round: 0 })
+    step.sum(StepPlace { step: n, round: 0 }, 0)
 }
 
 #[test]
@@ -127,6 +127,39 @@ fn a_stop_ends_all_and_their_sum_is_a_part() {
     assert_eq!(sum_at(&step, 0).map(|sum| sum.result.ended), Some(Ended::Interrupted));
 }
 
+/// Each of the loads that run at the same time has a sum of its own.
+#[test]
+fn loads_at_the_same_time_on_several_targets_have_a_sum_each() {
+    let folder = scratch();
+    let targets: Vec<FileTarget> = (0..2).map(|i| filled(&folder.path().join(format!("{i}.img")))).collect();
+    let reads = timed(Rw::RandRead, Bytes::kib(4), SIZE, Nanos::millis(450));
+    let writes = timed(Rw::RandWrite, Bytes::kib(16), SIZE, Nanos::millis(250));
+    let jobs = [reads, writes];
+    let (members, step) = in_step(targets);
+    let each: Vec<Vec<JobResult>> = std::thread::scope(|scope| {
+        let run = |mut member: flashlab_io::Member| {
+            let jobs = &jobs;
+            scope.spawn(move || member.run_at_once(jobs, &mut Unobserved).expect("results"))
+        };
+        let threads: Vec<_> = members.into_iter().map(run).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    for (load, whole) in [(0, 4), (1, 2)] {
+        let mut sum = step.sum(StepPlace::default(), load).expect("a sum");
+        assert_eq!((sum.targets.as_slice(), sum.intervals, sum.result.cpu), (&[0, 1][..], whole, None));
+        for at in 0..whole as usize {
+            each.iter().for_each(|results| sum.add(&results[load].series.intervals[at]));
+        }
+        let ios =
+            |r: &JobResult| r.series.intervals[..whole as usize].iter().map(|i| [i.read.ios, i.write.ios]).collect();
+        let all: Vec<[u64; 2]> = each.iter().flat_map(|results| -> Vec<_> { ios(&results[load]) }).collect();
+        let expected = all.iter().fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]]);
+        assert_eq!([sum.result.read.ios, sum.result.write.ios], expected);
+        assert_eq!((expected[0] > 0, expected[1] > 0), (load == 0, load == 1));
+    }
+    assert_eq!(step.sum(StepPlace::default(), 2), None);
+}
+
 /// Targets that need fewer rounds wait for the others before the next step.
 #[test]
 fn who_is_further_waits_for_the_others() {
@@ -157,7 +190,7 @@ fn who_is_further_waits_for_the_others() {
     });
     let took_part = |step_number, round| {
         let place = StepPlace { step: step_number, round };
-        step.sum(place).map(|sum| sum.targets)
+        step.sum(place, 0).map(|sum| sum.targets)
     };
     assert_eq!(took_part(0, 1), Some(vec![0, 1, 2]));
     assert_eq!(took_part(0, 2), Some(vec![1, 2]));

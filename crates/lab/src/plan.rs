@@ -4,8 +4,8 @@ use crate::LabError;
 use crate::checkpoint::Placement;
 use flashlab_samples::{Origin, TargetKind};
 use flashlab_spec::{
-    Arrival, CheckpointStep, FillStep, Generator, Job, Region, RoundLength, Rw, SpecError, SteadyRule, SteadyStep,
-    Suite, SuiteStep, SweepStep,
+    Arrival, CheckpointStep, ConcurrentStep, FillStep, Generator, Job, Region, RoundLength, Rw, SpecError, SteadyRule,
+    SteadyStep, Suite, SuiteStep, SweepStep,
 };
 use flashlab_target::Target;
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
@@ -110,6 +110,11 @@ pub enum StepKind {
         /// The job.
         job: Job,
     },
+    /// Loads that begin together, each to its own end.
+    Concurrent {
+        /// Their jobs.
+        jobs: Vec<Job>,
+    },
     /// One checkpoint of a pass.
     Checkpoint {
         /// The job, with the extents of its files.
@@ -159,6 +164,7 @@ pub fn plan(suite: &Suite, target: &TargetFacts, options: &PlanOptions) -> Resul
             SuiteStep::Purge => planner.purge(),
             SuiteStep::Fill(fill) => planner.fill(fill)?,
             SuiteStep::Sweep(sweep) => planner.sweep(sweep)?,
+            SuiteStep::Concurrent(concurrent) => planner.concurrent(concurrent)?,
             SuiteStep::Steady(steady) => planner.steady(steady)?,
             SuiteStep::Checkpoint(checkpoint) => planner.checkpoint(checkpoint)?,
         }
@@ -191,6 +197,7 @@ fn block_of(step: &SuiteStep) -> Bytes {
         SuiteStep::Purge => Bytes(0),
         SuiteStep::Fill(f) => f.bs,
         SuiteStep::Sweep(s) => s.largest(),
+        SuiteStep::Concurrent(s) => s.loads.iter().map(SweepStep::largest).max().unwrap_or_default(),
         SuiteStep::Steady(s) => s.bs,
         SuiteStep::Checkpoint(c) => c.bs,
     }
@@ -241,21 +248,42 @@ impl Planner<'_> {
         };
         for iodepth in depths {
             for numjobs in jobs {
-                let mut job = sweep.job(*iodepth, *numjobs, self.region)?;
-                job.seed = self.seed();
-                // A time from the command line ends the point instead of what the suite says.
-                if let Some(runtime) = self.options.runtime {
-                    (job.runtime, job.amount, job.passes) = (Some(runtime), None, None);
-                }
-                let title = if sweep.threads.is_empty() {
-                    format!("{} iodepth {iodepth}, numjobs {numjobs}", job.workload)
-                } else {
-                    format!("{} threads {numjobs}", job.workload)
-                };
-                self.push(title, StepKind::Point { job }, None)?;
+                let job = self.point(sweep, (*iodepth, *numjobs))?;
+                self.push(title_of(sweep, &job), StepKind::Point { job }, None)?;
             }
         }
         Ok(())
+    }
+
+    /// The job at one point of a sweep.
+    fn point(&self, sweep: &SweepStep, (iodepth, numjobs): (u32, u32)) -> Result<Job, SpecError> {
+        let mut job = Job { seed: self.seed(), ..sweep.job(iodepth, numjobs, self.region)? };
+        // A time from the command line ends the point instead of what the suite says.
+        if let Some(runtime) = self.options.runtime {
+            (job.runtime, job.amount, job.passes) = (Some(runtime), None, None);
+        }
+        Ok(job)
+    }
+
+    fn concurrent(&mut self, step: &ConcurrentStep) -> Result<(), SpecError> {
+        let (mut jobs, mut titles) = (Vec::new(), Vec::new());
+        for (i, load) in (0..).zip(&step.loads) {
+            let one = |axis: &[u32]| axis.first().copied().unwrap_or(1);
+            let numjobs = if load.threads.is_empty() { one(&load.numjobs) } else { one(&load.threads) };
+            let job = self.point(load, (one(&load.iodepth), numjobs))?;
+            // Each has a stream of its own.
+            let job = Job { seed: named_seed(job.seed, "load", i), ..job };
+            titles.push(title_of(load, &job));
+            jobs.push(job);
+        }
+        if self.target.origin == Origin::Modelled {
+            return Err(SpecError::Job {
+                workload: titles.join(" and "),
+                reason: format!("{} is a modelled drive, which runs one load at a time", self.target.id),
+                remedy: "use one mixed load (randrw with rwmixread), or run it on a file or loop device".into(),
+            });
+        }
+        self.push(format!("{}, at the same time", titles.join(" and ")), StepKind::Concurrent { jobs }, None)
     }
 
     fn checkpoint(&mut self, step: &CheckpointStep) -> Result<(), SpecError> {
@@ -302,12 +330,9 @@ impl Planner<'_> {
     }
 
     fn push(&mut self, title: String, kind: StepKind, lead_in: Option<Bytes>) -> Result<(), SpecError> {
-        let (job, repeats) = match &kind {
-            StepKind::Purge => unreachable!("a purge has no job"),
-            StepKind::Fill { job, .. } | StepKind::Point { job } | StepKind::Checkpoint { job, .. } => (job, 1),
-            StepKind::Steady { job, rule, .. } => (job, u64::from(rule.rounds_max)),
-        };
-        job.validate(self.target.logical_block, self.target.capacity)?;
+        for job in kind.jobs() {
+            job.validate(self.target.logical_block, self.target.capacity)?;
+        }
         // Asked at each step: a short suite can expand to more steps than memory holds.
         if self.steps.len() == STEPS_MAX {
             return Err(SpecError::Job {
@@ -316,8 +341,8 @@ impl Planner<'_> {
                 remedy: "shorten the lists of iodepth and numjobs, or split the suite".into(),
             });
         }
-        let mut estimate = self.estimate(job, repeats);
-        self.take_place(&kind)?;
+        let mut estimate = self.estimate(&kind);
+        self.take_places(&kind)?;
         if let Some(lead_in) = lead_in {
             estimate.writes.0 += lead_in.0;
             estimate.time += self.target.write_rate.0.time_for(lead_in);
@@ -329,22 +354,37 @@ impl Planner<'_> {
 
     /// Two results at one place of the table could not be told apart. After a purge or a fill the state
     /// is another, and the same points may be taken again.
-    fn take_place(&mut self, kind: &StepKind) -> Result<(), SpecError> {
-        let (StepKind::Point { job } | StepKind::Steady { job, .. }) = kind else {
+    fn take_places(&mut self, kind: &StepKind) -> Result<(), SpecError> {
+        if !matches!(kind, StepKind::Point { .. } | StepKind::Concurrent { .. } | StepKind::Steady { .. }) {
             self.places.clear();
             return Ok(());
-        };
-        if self.places.insert((job.workload.clone(), job.iodepth, job.numjobs, job.generator.word())) {
-            return Ok(());
         }
-        Err(SpecError::Job {
-            workload: job.workload.clone(),
-            reason: format!("iodepth {}, numjobs {} stands in the suite twice", job.iodepth, job.numjobs),
-            remedy: "give one of the two another workload name, or leave it out".into(),
-        })
+        for job in kind.jobs() {
+            if !self.places.insert((job.workload.clone(), job.iodepth, job.numjobs, job.generator.word())) {
+                return Err(SpecError::Job {
+                    workload: job.workload.clone(),
+                    reason: format!("iodepth {}, numjobs {} stands in the suite twice", job.iodepth, job.numjobs),
+                    remedy: "give one of the two another workload name, or leave it out".into(),
+                });
+            }
+        }
+        Ok(())
     }
 
-    fn estimate(&self, job: &Job, repeats: u64) -> Estimate {
+    /// What a step writes and how long it takes; of jobs at the same time, what all write and the longest time.
+    fn estimate(&self, kind: &StepKind) -> Estimate {
+        let repeats = match kind {
+            StepKind::Steady { rule, .. } => u64::from(rule.rounds_max),
+            _ => 1,
+        };
+        let mut all = NOTHING;
+        for one in kind.jobs().iter().map(|job| self.of_a_job(job, repeats)) {
+            all = all.and(&one, all.time.max(one.time));
+        }
+        all
+    }
+
+    fn of_a_job(&self, job: &Job, repeats: u64) -> Estimate {
         let rate = if job.rw.writes() { self.target.write_rate.0 } else { self.target.read_rate.0 };
         let times = |n: u64| n.saturating_mul(repeats);
         let (time, bytes) = match (job.runtime, job.amount) {
@@ -385,15 +425,40 @@ impl Planner<'_> {
     }
 }
 
+/// A point of a sweep for people.
+fn title_of(sweep: &SweepStep, job: &Job) -> String {
+    if sweep.threads.is_empty() {
+        format!("{} iodepth {}, numjobs {}", job.workload, job.iodepth, job.numjobs)
+    } else {
+        format!("{} threads {}", job.workload, job.numjobs)
+    }
+}
+
 impl StepKind {
-    /// The job that the step runs; a purge runs none.
-    pub fn job(&self) -> Option<&Job> {
+    /// The job that the step runs, or those that run at the same time; a purge runs none.
+    pub fn jobs(&self) -> &[Job] {
         match self {
-            StepKind::Purge => None,
+            StepKind::Purge => &[],
+            StepKind::Concurrent { jobs } => jobs,
             StepKind::Fill { job, .. }
             | StepKind::Point { job }
             | StepKind::Checkpoint { job, .. }
-            | StepKind::Steady { job, .. } => Some(job),
+            | StepKind::Steady { job, .. } => std::slice::from_ref(job),
+        }
+    }
+}
+
+/// Where a sum begins.
+const NOTHING: Estimate = Estimate { writes: Bytes(0), writes_exact: true, time: Nanos::ZERO, time_exact: true };
+
+impl Estimate {
+    /// Both, which take this long together.
+    fn and(&self, other: &Estimate, time: Nanos) -> Estimate {
+        Estimate {
+            writes: Bytes(self.writes.0.saturating_add(other.writes.0)),
+            writes_exact: self.writes_exact && other.writes_exact,
+            time,
+            time_exact: self.time_exact && other.time_exact,
         }
     }
 }
@@ -401,19 +466,12 @@ impl StepKind {
 impl Plan {
     /// All steps together.
     pub fn total(&self) -> Estimate {
-        let mut total = Estimate { writes: Bytes(0), writes_exact: true, time: Nanos::ZERO, time_exact: true };
-        for step in &self.steps {
-            total.writes.0 = total.writes.0.saturating_add(step.estimate.writes.0);
-            total.time += step.estimate.time;
-            total.writes_exact &= step.estimate.writes_exact;
-            total.time_exact &= step.estimate.time_exact;
-        }
-        total
+        self.steps.iter().map(|step| step.estimate).fold(NOTHING, |all, one| all.and(&one, all.time + one.time))
     }
 
     /// Whether any step writes.
     pub fn writes(&self) -> bool {
         // By kind, never by an estimate, which may round to nothing.
-        self.steps.iter().any(|s| s.kind.job().is_none_or(|job| job.rw.writes()))
+        self.steps.iter().any(|s| s.kind == StepKind::Purge || s.kind.jobs().iter().any(|job| job.rw.writes()))
     }
 }

@@ -1,30 +1,27 @@
 //! Running a plan: one step after another, each kept before the next begins.
 
+mod concurrent;
+mod watch;
+
 use crate::plan::{Plan, PlannedStep, StepKind};
 use crate::{LabError, steady};
 use flashlab_analysis::{SteadyVerdict, figures, judge_steady, remarks, replay_remarks};
 use flashlab_samples::{
-    Condition, Coordinates, DriveState, Ended, Interval, JobResult, Metric, MetricName, Origin, PointResult,
-    Provenance, mean_interval_share,
+    Condition, Coordinates, DriveState, Ended, JobResult, Metric, MetricName, Origin, PointResult, Provenance,
+    mean_interval_share,
 };
 use flashlab_spec::{Generator, Job, SteadyRule};
-use flashlab_target::{
-    Journal, JournalError, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, StepPlace, Target,
-};
+use flashlab_target::{Journal, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, StepPlace, Target};
 use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::named_seed;
 use std::time::Instant;
+use watch::JobWatch;
 
 /// Less erased space than this share of the nominal spare is the reserve that garbage collection works
 /// with, not a pool.
 const POOL_SHARE_MIN: f64 = 1.0 / 6.0;
 /// Writes that go to free space are not amplified, but for padding.
 const AMPLIFICATION_MIN: f64 = 1.1;
-/// The series of a job goes to the journal this much at a time: each call of it syncs a disk, perhaps the one
-/// that is measured, and a minute is little to lose with a process that is killed.
-const SERIES_EVERY: Nanos = Nanos::secs(60);
-/// Or so many short intervals, which take a megabyte or two.
-const INTERVALS_MAX: usize = 256;
 /// Fills after which a target counts as preconditioned.
 const FILLS_OF_A_PRECONDITION: u32 = 2;
 
@@ -127,6 +124,7 @@ impl Runner<'_> {
                 StepKind::Purge => self.purge(index, step)?,
                 StepKind::Fill { job, pass } => self.fill(index, step, job, *pass)?,
                 StepKind::Point { job } => self.point(index, step, job)?,
+                StepKind::Concurrent { jobs } => self.concurrent(index, step, jobs)?,
                 StepKind::Checkpoint { job, pass, number, of } => {
                     self.checkpoint(index, step, job, *pass, *number == *of)?
                 }
@@ -145,8 +143,8 @@ impl Runner<'_> {
         if self.errors.is_empty() { Ok(RunEnd::Done) } else { Ok(RunEnd::Failed(self.errors.join("; "))) }
     }
 
-    fn begin(&mut self, index: u32, round: u32, title: &str, job: Option<&Job>) -> Result<StepHeader, LabError> {
-        let header = StepHeader { index, round, title: title.to_owned(), job: job.cloned() };
+    fn begin(&mut self, index: u32, round: u32, title: &str, jobs: &[Job]) -> Result<StepHeader, LabError> {
+        let header = StepHeader { index, round, title: title.to_owned(), jobs: jobs.to_vec() };
         self.journal.begin_step(self.run, &header)?;
         self.observer.step_begins(index, self.plan.steps.len() as u32, round, title);
         Ok(header)
@@ -159,7 +157,7 @@ impl Runner<'_> {
     }
 
     fn purge(&mut self, index: u32, step: &PlannedStep) -> Result<StepEnd, LabError> {
-        let header = self.begin(index, 0, &step.title, None)?;
+        let header = self.begin(index, 0, &step.title, &[])?;
         let started = Instant::now();
         let purged = self.target.purge().map_err(|source| failed(index, step, source))?;
         let remarks = match purged {
@@ -175,7 +173,7 @@ impl Runner<'_> {
     }
 
     fn fill(&mut self, index: u32, step: &PlannedStep, job: &Job, pass: Option<u32>) -> Result<StepEnd, LabError> {
-        let header = self.begin(index, 0, &step.title, Some(job))?;
+        let header = self.begin(index, 0, &step.title, std::slice::from_ref(job))?;
         let started = Instant::now();
         let result = self.run_job(step, &header, job)?;
         if let Some(end) = self.not_clean(&header, job, &result, started)? {
@@ -201,7 +199,7 @@ impl Runner<'_> {
         pass: u32,
         last: bool,
     ) -> Result<StepEnd, LabError> {
-        let header = self.begin(index, 0, &step.title, Some(job))?;
+        let header = self.begin(index, 0, &step.title, std::slice::from_ref(job))?;
         let started = Instant::now();
         let result = self.run_job(step, &header, job)?;
         if let Some(end) = self.not_clean(&header, job, &result, started)? {
@@ -247,31 +245,40 @@ impl Runner<'_> {
     }
 
     fn point(&mut self, index: u32, step: &PlannedStep, job: &Job) -> Result<StepEnd, LabError> {
-        let header = self.begin(index, 0, &step.title, Some(job))?;
+        let header = self.begin(index, 0, &step.title, std::slice::from_ref(job))?;
         let started = Instant::now();
         let result = self.run_job(step, &header, job)?;
         // What a stopped point has measured is kept, and says that it is a part. One that went on in
         // spite of errors has its figures, and the run is no clean one.
         let is_partial = result.ended == Ended::Interrupted && result.ios() > 0;
-        let went_on = result.ended == Ended::Completed && !result.errors.is_empty();
         if !is_partial
-            && !went_on
+            && !went_on(&result)
             && let Some(end) = self.not_clean(&header, job, &result, started)?
         {
             return Ok(end);
         }
-        if job.rw.writes() && self.state.condition == Condition::AfterFill && self.pool_is_used_up(&result) {
-            self.state.condition = Condition::PoolExhausted;
-        }
+        self.note_pool(job, &result);
         let point = self.result_point(job, None, self.state.condition, &result);
-        if went_on {
-            let said: Vec<&str> = point.remarks.iter().map(String::as_str).filter(|r| r.contains(" × ")).collect();
-            self.errors.push(format!("step {} ({}): {}", index + 1, step.title, said.join("; ")));
-        }
+        self.note_errors(index, step, &result, &point);
         let outcome =
             StepOutcome { points: vec![point], state_after: self.state, remarks: vec![], wall: since(started) };
         self.keep(&header, &outcome)?;
         Ok(if is_partial { StepEnd::Stopped } else { StepEnd::Done })
+    }
+
+    /// Notes errors in spite of which a job went on: the run is no clean one.
+    fn note_errors(&mut self, index: u32, step: &PlannedStep, result: &JobResult, point: &PointResult) {
+        if went_on(result) {
+            let said: Vec<&str> = point.remarks.iter().map(String::as_str).filter(|r| r.contains(" × ")).collect();
+            self.errors.push(format!("step {} ({}): {}", index + 1, step.title, said.join("; ")));
+        }
+    }
+
+    /// Notes that a job has used up the pool that the fills left.
+    fn note_pool(&mut self, job: &Job, result: &JobResult) {
+        if job.rw.writes() && self.state.condition == Condition::AfterFill && self.pool_is_used_up(result) {
+            self.state.condition = Condition::PoolExhausted;
+        }
     }
 
     /// Where the drive says how much erased space is left.
@@ -301,7 +308,7 @@ impl Runner<'_> {
         for round in 1..=rule.rounds_max {
             let title = format!("{} iodepth {}, numjobs {}, round {round}", job.workload, job.iodepth, job.numjobs);
             let job = Job { seed: named_seed(job.seed, "round", u64::from(round)), ..job.clone() };
-            let header = self.begin(index, round, &title, Some(&job))?;
+            let header = self.begin(index, round, &title, std::slice::from_ref(&job))?;
             let started = Instant::now();
             let result = self.run_job(step, &header, &job)?;
             if let Some(end) = self.not_clean(&header, &job, &result, started)? {
@@ -359,7 +366,7 @@ impl Runner<'_> {
         let amount = Bytes(amount.0.div_ceil(job.bs.0) * job.bs.0);
         let lead = Job { runtime: None, amount: Some(amount), seed: named_seed(job.seed, "lead-in", 0), ..job.clone() };
         let title = format!("{}: writing the nominal spare of {} first", job.workload, amount.si());
-        let header = self.begin(index, 0, &title, Some(&lead))?;
+        let header = self.begin(index, 0, &title, std::slice::from_ref(&lead))?;
         let started = Instant::now();
         let result = self.run_job(step, &header, &lead)?;
         if let Some(end) = self.not_clean(&header, &lead, &result, started)? {
@@ -371,26 +378,21 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// Runs the job of a step that has begun. Its series goes to the journal while it runs; what is left of
-    /// it stands in the result.
+    /// Runs the job of a step that has begun.
     fn run_job(&mut self, step: &PlannedStep, header: &StepHeader, job: &Job) -> Result<JobResult, LabError> {
+        let mut results = self.run_jobs(step, header, std::slice::from_ref(job))?;
+        Ok(results.swap_remove(0))
+    }
+
+    /// Runs the jobs of a step that has begun, at the same time. Their series go to the journal while they run;
+    /// what is left of them stands in the results, one a job.
+    fn run_jobs(&mut self, step: &PlannedStep, header: &StepHeader, jobs: &[Job]) -> Result<Vec<JobResult>, LabError> {
         self.target.begins(StepPlace { step: header.index, round: header.round });
-        let mut watch = JobWatch {
-            observer: self.observer,
-            journal: self.journal,
-            run: self.run,
-            header,
-            waiting: Vec::new(),
-            refused: None,
-        };
-        let result = self.target.run(job, &mut watch);
-        let JobWatch { waiting, refused, .. } = watch;
-        if let Some(refused) = refused {
-            return Err(refused.into());
-        }
-        let mut result = result.map_err(|source| failed(header.index, step, source))?;
-        result.series.intervals.splice(0..0, waiting);
-        Ok(result)
+        let mut watch = JobWatch::new(self.observer, self.journal, self.run, header);
+        let mut results = self.target.run_at_once(jobs, &mut watch);
+        // A journal that is full is the reason of what follows from it.
+        watch.finish(results.as_deref_mut().unwrap_or_default())?;
+        results.map_err(|source| failed(header.index, step, source))
     }
 
     /// A stopped job is dropped. A job that ended by errors is kept with its remarks and without figures, and
@@ -445,43 +447,13 @@ pub fn coordinates(drive_id: &str, suite: &str, job: &Job, pass: Option<u32>) ->
     Coordinates { drive_id, suite, workload, iodepth, numjobs, threads, pass }
 }
 
-/// The observer of a run as the observer of one of its jobs; hands the series on to the journal.
-struct JobWatch<'a> {
-    observer: &'a mut dyn RunObserver,
-    journal: &'a mut dyn Journal,
-    run: RunId,
-    header: &'a StepHeader,
-    /// Intervals that the journal does not have yet.
-    waiting: Vec<Interval>,
-    /// Why the journal can't keep them; then the job is stopped.
-    refused: Option<JournalError>,
-}
-
-impl Observer for JobWatch<'_> {
-    fn progress(&mut self, progress: &flashlab_target::Progress) {
-        self.observer.progress(progress);
-    }
-
-    fn stop_requested(&self) -> bool {
-        self.refused.is_some() || self.observer.stop_requested()
-    }
-
-    fn interval(&mut self, interval: Interval) -> Option<Interval> {
-        let is_long = |first: &Interval| (interval.start + interval.length).saturating_sub(first.start) >= SERIES_EVERY;
-        let is_due = self.waiting.first().is_some_and(is_long) || self.waiting.len() + 1 >= INTERVALS_MAX;
-        self.waiting.push(interval);
-        // Those of a short job are kept with its result.
-        if is_due {
-            let kept = self.journal.keep_intervals(self.run, self.header, &self.waiting);
-            self.refused = self.refused.take().or(kept.err());
-            self.waiting.clear();
-        }
-        None
-    }
-}
-
 fn failed(index: u32, step: &PlannedStep, source: flashlab_target::TargetError) -> LabError {
     LabError::Target { step: index + 1, title: step.title.clone(), source }
+}
+
+/// Whether a job came to its end in spite of errors.
+fn went_on(result: &JobResult) -> bool {
+    result.ended == Ended::Completed && !result.errors.is_empty()
 }
 
 fn since(started: Instant) -> Nanos {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{PURGE, fill, suite, sweep};
+use common::{AT_ONCE, PURGE, fill, suite, sweep};
 use flashlab_lab::{LabError, Plan, PlanOptions, StepKind, TargetFacts, plan};
 use flashlab_samples::{Origin, TargetKind};
 use flashlab_spec::{Region, SpecError};
@@ -129,7 +129,7 @@ fn a_steady_step_counts_all_its_rounds_and_its_lead_in() {
     // 5 % of 40,960,000 bytes are 500 blocks of 4096.
     let capacity = Bytes(40_960_000);
     let plan = of(STEADY, &model(capacity), &PlanOptions::default()).expect("a suite that fits");
-    assert_eq!(plan.steps[0].kind.job().and_then(|job| job.amount), Some(Bytes(500 * 4096)));
+    assert_eq!(plan.steps[0].kind.jobs()[0].amount, Some(Bytes(500 * 4096)));
     assert_eq!(plan.steps[0].estimate.writes, Bytes(10 * 500 * 4096 + 3_000_000));
     // The spare of a file is not known: no lead-in.
     let on_file = of(STEADY, &file(capacity), &PlanOptions::default()).expect("a suite that fits");
@@ -142,7 +142,7 @@ fn a_sweep_says_where_when_and_how_much() {
     let base = sweep("w", "randwrite", "4KiB", "[1, 2]", "1").replace("runtime", "# runtime");
     let keys = "offset = '1MiB'\nsize = '2MiB'\npasses = 2\ndistribution = 'zipf:1.2'\nrate_iops = 500\nfsync = 8\n";
     let plan = of(&(base.clone() + keys), &file(Bytes::mib(64)), &PlanOptions::default()).expect("a plan");
-    let jobs: Vec<_> = plan.steps.iter().filter_map(|step| step.kind.job()).collect();
+    let jobs: Vec<_> = plan.steps.iter().flat_map(|step| step.kind.jobs()).collect();
     assert_eq!(jobs.len(), 2);
     assert!(jobs.iter().all(|job| (job.region.offset, job.region.length) == (Bytes::mib(1), Bytes::mib(2))));
     assert!(
@@ -168,7 +168,7 @@ fn a_run_time_of_the_users_goes_before_that_of_the_suite() {
     let options = PlanOptions { runtime: Some(Nanos::secs(2)), ..Default::default() };
     let plan = of(&sweep("r", "randread", "4KiB", "[1]", "[1]"), &file(Bytes::mib(64)), &options);
     let plan = plan.expect("a suite that fits");
-    assert_eq!(plan.steps[0].kind.job().and_then(|job| job.runtime), Some(Nanos::secs(2)));
+    assert_eq!(plan.steps[0].kind.jobs()[0].runtime, Some(Nanos::secs(2)));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn each_step_has_a_seed_of_its_own_and_the_same_in_each_plan() {
     let seeds = |seed| {
         let options = PlanOptions { seed, ..Default::default() };
         let plan = of(&steps, &file(Bytes::mib(64)), &options).expect("a suite that fits");
-        plan.steps.iter().filter_map(|s| s.kind.job().map(|job| job.seed)).collect::<Vec<u64>>()
+        plan.steps.iter().flat_map(|s| s.kind.jobs()).map(|job| job.seed).collect::<Vec<u64>>()
     };
     assert_eq!(seeds(7), seeds(7));
     let mut all = [seeds(7), seeds(8)].concat();
@@ -202,6 +202,36 @@ fn a_job_that_no_drive_can_run_is_refused_with_its_name() {
 fn the_jobs_of_a_plan_stay_inside_its_region() {
     let plan = of(&[PURGE, &fill("64KiB", 1)].concat(), &file(Bytes::mib(64)), &PlanOptions::default());
     let plan = plan.expect("a suite that fits");
-    let regions: Vec<Option<Region>> = plan.steps.iter().map(|s| s.kind.job().map(|job| job.region)).collect();
+    let regions: Vec<Option<Region>> = plan.steps.iter().map(|s| s.kind.jobs().first().map(|job| job.region)).collect();
     assert_eq!(regions, [None, Some(plan.region)]);
+}
+
+#[test]
+fn loads_at_the_same_time_are_one_step() {
+    let plan = of(AT_ONCE, &file(Bytes::mib(64)), &PlanOptions::default()).expect("a suite that fits");
+    let [step] = plan.steps.as_slice() else { panic!("{} steps", plan.steps.len()) };
+    assert_eq!(step.title, "reader iodepth 1, numjobs 1 and writer iodepth 4, numjobs 2, at the same time");
+    let jobs: Vec<_> =
+        step.kind.jobs().iter().map(|j| (j.workload.as_str(), j.iodepth, j.numjobs, j.runtime)).collect();
+    assert_eq!(jobs, [("reader", 1, 1, Some(Nanos::secs(30))), ("writer", 4, 2, Some(Nanos::secs(20)))]);
+    assert_ne!(step.kind.jobs()[0].seed, step.kind.jobs()[1].seed);
+    // The writer's 20 s at 1 MB/s, and the longest time.
+    let estimate = step.estimate;
+    assert_eq!((estimate.writes, estimate.writes_exact), (Bytes(20_000_000), false));
+    assert_eq!((estimate.time, estimate.time_exact), (Nanos::secs(30), true));
+    assert!(plan.writes());
+    let two = PlanOptions { runtime: Some(Nanos::secs(2)), ..Default::default() };
+    let plan = of(AT_ONCE, &file(Bytes::mib(64)), &two).expect("a suite that fits");
+    assert!(plan.steps[0].kind.jobs().iter().all(|job| job.runtime == Some(Nanos::secs(2))));
+}
+
+#[test]
+fn loads_at_the_same_time_that_can_not_run_are_refused() {
+    let says = |steps: &str, target: &TargetFacts, words: &str| {
+        let error = of(steps, target, &PlanOptions::default()).expect_err(words).to_string();
+        assert!(error.contains(words) && error.lines().count() >= 2, "{error}");
+    };
+    says(AT_ONCE, &model(Bytes::mib(64)), "f is a modelled drive, which runs one load at a time");
+    says(&AT_ONCE.replace("128KiB", "1000B"), &file(Bytes::mib(64)), "writer: bs 1000 B is not a multiple");
+    says(&AT_ONCE.repeat(2), &file(Bytes::mib(64)), "reader: iodepth 1, numjobs 1 stands in the suite twice");
 }

@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::{Lab, PURGE, clean, fill, gone, stopped, sweep, with_errors};
+use common::{AT_ONCE, Lab, PURGE, clean, fill, gone, stopped, sweep, with_errors};
 use flashlab_lab::LabError;
 use flashlab_samples::{Condition, Ended, JobResult, MetricName};
 use flashlab_target::{Purge, RunEnd, RunId};
-use flashlab_units::Bytes;
+use flashlab_units::{Bytes, Nanos};
 
 fn reads(iodepth: &str, numjobs: &str) -> String {
     sweep("rand-read-4k", "randread", "4KiB", iodepth, numjobs)
@@ -218,14 +218,15 @@ fn a_long_series_goes_to_the_journal_while_the_job_runs() {
         "begin run of 1",
         "begin 0.0",
         "job rand-read-4k 4/1",
-        "60 intervals 0.0",
-        "60 intervals 0.0",
+        "60 intervals 0.0, point 0",
+        "60 intervals 0.0, point 0",
         "keep 0.0",
         "end run",
     ];
     assert_eq!(*lab.calls.borrow(), expected);
     let rest = &lab.journal.kept[0].1.points[0].job.as_ref().expect("a job").series.intervals;
-    let starts: Vec<u64> = lab.journal.series.iter().chain(rest).map(|i| i.start.0 / 1_000_000_000).collect();
+    let starts: Vec<u64> =
+        lab.journal.series.iter().map(|(_, i)| i).chain(rest).map(|i| i.start.0 / 1_000_000_000).collect();
     assert_eq!(starts, (0..130).collect::<Vec<_>>());
     assert_eq!(rest.len(), 10);
 }
@@ -246,4 +247,84 @@ fn a_journal_that_can_not_keep_a_series_ends_the_run() {
     assert!(matches!(&error, LabError::Journal(e) if e.reason == "no space"), "{error}");
     assert!(lab.target.stopped, "the job is asked to stop");
     assert_eq!((lab.target.jobs.len(), lab.journal.kept.len()), (1, 0));
+}
+
+#[test]
+fn loads_at_the_same_time_have_a_point_each() {
+    let mut lab = Lab::new().answering(|n, job| Ok(clean(job, if n == 0 { 100 } else { 7 })));
+    let finished = lab.run(AT_ONCE).expect("a run");
+    assert_eq!(finished.end, RunEnd::Done);
+    let expected = ["begin run of 1", "begin 0.0", "job reader 1/1", "job writer 4/2", "keep 0.0", "end run"];
+    assert_eq!(*lab.calls.borrow(), expected);
+    let (header, outcome) = &lab.journal.kept[0];
+    assert_eq!(header.jobs, lab.target.jobs);
+    let seen: Vec<_> = outcome
+        .points
+        .iter()
+        .map(|p| (p.at.workload.as_str(), p.at.iodepth, p.at.numjobs, p.value(MetricName::Iops), p.remarks[0].as_str()))
+        .collect();
+    let expected = [
+        ("reader", Some(1), Some(1), Some(100.0), "ran at the same time as writer"),
+        ("writer", Some(4), Some(2), Some(7.0), "ran at the same time as reader"),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_load_that_ended_earlier_is_named_as_such() {
+    let elapsed = |n| if n == 0 { Nanos::secs(10) } else { Nanos::millis(2_500) };
+    let mut lab = Lab::new().answering(move |n, job| Ok(JobResult { elapsed: elapsed(n), ..clean(job, 100) }));
+    lab.run(AT_ONCE).expect("a run");
+    let said: Vec<&str> = lab.journal.kept[0].1.points.iter().map(|p| p.remarks[0].as_str()).collect();
+    let expected = ["ran at the same time as writer, which ended 7.5 s earlier", "ran at the same time as reader"];
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_load_that_fails_has_no_figures_and_the_others_keep_theirs() {
+    let mut lab = Lab::new().answering(|n, job| Ok(if n == 1 { with_errors(job) } else { clean(job, 100) }));
+    let finished = lab.run(&[AT_ONCE, &reads("[1]", "[1]")].concat()).expect("a run");
+    let RunEnd::Failed(reason) = &finished.end else { panic!("{:?}", finished.end) };
+    assert!(reason.starts_with("step 1 (reader iodepth 1, numjobs 1 and writer "), "{reason}");
+    assert!(reason.contains("writer: failed after 1 s: not a clean result; 3 × EIO, first at byte 8192"), "{reason}");
+    let figures: Vec<bool> = lab.journal.kept[0].1.points.iter().map(|p| !p.metrics.is_empty()).collect();
+    assert_eq!((figures, lab.target.jobs.len()), (vec![true, false], 2));
+}
+
+#[test]
+fn loads_that_go_on_in_spite_of_errors_make_no_clean_run() {
+    let went_on = |job: &flashlab_spec::Job| JobResult { ended: Ended::Completed, ..with_errors(job) };
+    let mut lab = Lab::new().answering(move |n, job| Ok(if n == 1 { went_on(job) } else { clean(job, 100) }));
+    let finished = lab.run(&[AT_ONCE, &reads("[1]", "[1]")].concat()).expect("a run");
+    assert!(matches!(&finished.end, RunEnd::Failed(reason) if reason.contains("3 × EIO")), "{:?}", finished.end);
+    assert_eq!(lab.target.jobs.len(), 3);
+    assert!(lab.journal.kept[0].1.points.iter().all(|point| !point.metrics.is_empty()));
+}
+
+#[test]
+fn a_stop_keeps_what_all_loads_have_measured_as_parts() {
+    let mut lab = Lab::new().answering(|_, job| Ok(stopped(job)));
+    assert_eq!(lab.run(AT_ONCE).expect("a run").end, RunEnd::Interrupted);
+    for point in &lab.journal.kept[0].1.points {
+        assert!(point.remarks.iter().any(|said| said.starts_with("interrupted: covers")), "{:?}", point.remarks);
+        assert!(!point.metrics.is_empty());
+    }
+    let mut lab = Lab::new().answering(|_, job| Ok(JobResult { ended: Ended::Interrupted, ..clean(job, 0) }));
+    assert_eq!(lab.run(AT_ONCE).expect("a run").end, RunEnd::Interrupted);
+    assert!(lab.journal.kept.is_empty());
+}
+
+#[test]
+fn series_of_loads_at_the_same_time_go_to_the_point_of_each() {
+    let mut lab = with_series(70);
+    lab.run(AT_ONCE).expect("a run");
+    let calls = lab.calls.borrow();
+    let series: Vec<&str> = calls.iter().filter(|c| c.contains("intervals")).map(String::as_str).collect();
+    assert_eq!(series, ["60 intervals 0.0, point 0", "60 intervals 0.0, point 1"]);
+    for point in 0..2 {
+        let kept = lab.journal.series.iter().filter(|(at, _)| *at == point).map(|(_, interval)| interval);
+        let rest = &lab.journal.kept[0].1.points[point as usize].job.as_ref().expect("a job").series.intervals;
+        let starts: Vec<u64> = kept.chain(rest).map(|i| i.start.0 / 1_000_000_000).collect();
+        assert_eq!(starts, (0..70).collect::<Vec<_>>());
+    }
 }

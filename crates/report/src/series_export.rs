@@ -20,8 +20,8 @@ const COLUMNS: [&str; 12] = [
 ];
 
 /// Lines that are added a few intervals at a time, so that a run of days needs no more memory than its
-/// text. A direction without an I/O in an interval has no line; the latencies of a line are those of its
-/// interval alone.
+/// text. A direction in which the job did nothing at all has no lines; the latencies of a line are those of
+/// its interval alone, and empty where nothing came back in it.
 pub struct SeriesCsv(csv::Writer<Vec<u8>>);
 
 impl SeriesCsv {
@@ -40,9 +40,12 @@ impl SeriesCsv {
     /// # Errors
     /// As [`SeriesCsv::new`].
     pub fn add(&mut self, run: i64, point: &PointResult, intervals: &[Interval]) -> Result<(), ReportError> {
+        let Some(job) = &point.job else { return Ok(()) };
         for interval in intervals {
-            for (name, direction) in ["read", "write", "trim"].into_iter().zip(interval.directions()) {
-                if !direction.is_empty() {
+            let directions = interval.directions().into_iter().zip([&job.read, &job.write, &job.trim]);
+            for (name, (direction, whole)) in ["read", "write", "trim"].into_iter().zip(directions) {
+                // An interval in which nothing came back is what one looks for.
+                if !whole.is_empty() || !direction.is_empty() {
                     self.direction(run, point, interval, (name, direction))?;
                 }
             }

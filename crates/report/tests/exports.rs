@@ -5,7 +5,7 @@ mod common;
 use flashlab_report::{
     ReportError, SeriesCsv, fidelity_csv, html, manifest_json, results_csv, results_json, stages_csv,
 };
-use flashlab_samples::{LatencyHistogram, MetricName};
+use flashlab_samples::{Interval, LatencyHistogram, MetricName};
 use serde_json::Value;
 
 const HEADER: &str = "drive_id,suite,workload,iodepth,numjobs,threads,pass,metric,value,unit,state,provenance";
@@ -159,18 +159,21 @@ fn a_series_is_a_line_a_direction_with_the_latencies_of_its_interval() {
     let run = common::measured_quick(2, 5);
     let (point, job) = run.points().find_map(|p| Some((p, p.job.as_ref()?))).expect("a job");
     let mut csv = SeriesCsv::new().expect("a header");
+    // A stall: an interval in which nothing came back.
+    let mut intervals = job.series.intervals.clone();
+    intervals[1] = Interval { read: Default::default(), write: Default::default(), ..intervals[1].clone() };
     // In two parts, as they are read from a store.
-    let (first, rest) = job.series.intervals.split_at(2);
+    let (first, rest) = intervals.split_at(2);
     csv.add(7, point, first).expect("lines");
     csv.add(7, point, rest).expect("lines");
     let text = csv.finish().expect("a text");
     let records: Vec<csv::StringRecord> =
         csv::Reader::from_reader(text.as_bytes()).records().map(|r| r.expect("a record")).collect();
-    assert_eq!(records.len(), job.series.intervals.len(), "one direction only");
-    for (record, interval) in records.iter().zip(&job.series.intervals) {
-        let [direction] = interval.directions().into_iter().filter(|d| !d.is_empty()).collect::<Vec<_>>()[..] else {
-            panic!("one direction")
-        };
+    assert_eq!(records.len(), intervals.len(), "one direction only");
+    assert_eq!((&records[1][11], &records[1][13], &records[1][17]), ("0", "", ""));
+    for (record, interval) in records.iter().zip(&intervals) {
+        let at = ["read", "write", "trim"].iter().position(|name| *name == &record[10]).expect("a direction");
+        let direction = interval.directions()[at];
         let lat = LatencyHistogram::from_sparse(&direction.lat);
         assert_eq!((&record[0], &record[8]), ("7", interval.start.0.to_string().as_str()));
         assert_eq!((&record[11], &record[12]), (&*direction.ios.to_string(), &*direction.bytes.0.to_string()));

@@ -107,8 +107,10 @@ pub struct Percentile {
     pub samples_beyond: u64,
 }
 
-/// The buckets that are not empty, for storage: (upper value in ns, count), ascending.
+/// The buckets that are not empty, for storage: (upper value in ns, count), ascending. One that is read is
+/// checked: its buckets ascend and its smallest sample is no larger than its largest.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct SparseHistogram {
     /// (highest value of the bucket in ns, samples in it), ascending.
     pub buckets: Vec<(u64, u64)>,
@@ -118,6 +120,29 @@ pub struct SparseHistogram {
     pub min_ns: u64,
     /// Exact largest sample in ns, 0 when empty.
     pub max_ns: u64,
+}
+
+/// As it stands in a file.
+#[derive(Deserialize)]
+struct Unchecked {
+    buckets: Vec<(u64, u64)>,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl TryFrom<Unchecked> for SparseHistogram {
+    type Error = String;
+
+    fn try_from(Unchecked { buckets, sum_ns, min_ns, max_ns }: Unchecked) -> Result<Self, String> {
+        if let Some(pair) = buckets.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+            return Err(format!("the buckets of a histogram ascend, and {} stands before {}", pair[0].0, pair[1].0));
+        }
+        if min_ns > max_ns {
+            return Err(format!("the smallest sample of a histogram, {min_ns} ns, is above its largest, {max_ns} ns"));
+        }
+        Ok(SparseHistogram { buckets, sum_ns, min_ns, max_ns })
+    }
 }
 
 impl Default for LatencyHistogram {
@@ -229,7 +254,7 @@ impl LatencyHistogram {
         }
         if histogram.count() > 0 {
             histogram.sum_ns = u128::from(sparse.sum_ns);
-            (histogram.min_ns, histogram.max_ns) = (sparse.min_ns, sparse.max_ns);
+            (histogram.min_ns, histogram.max_ns) = (sparse.min_ns.min(sparse.max_ns), sparse.max_ns);
         }
         histogram
     }
@@ -308,7 +333,19 @@ mod tests {
     fn a_hostile_stored_histogram_does_no_harm() {
         let sparse = SparseHistogram { buckets: vec![(u64::MAX, u64::MAX); 3], ..SparseHistogram::default() };
         assert_eq!(sparse.count(), u64::MAX);
-        assert!(LatencyHistogram::from_sparse(&sparse).count() > 0);
+        let histogram = LatencyHistogram::from_sparse(&sparse);
+        assert!(histogram.count() > 0 && histogram.percentile(50.0).is_some());
+        let turned = SparseHistogram { buckets: vec![(9, 1)], sum_ns: 9, min_ns: 14, max_ns: 9 };
+        assert!(LatencyHistogram::from_sparse(&turned).percentile(50.0).is_some());
+        for (text, says) in [
+            (r#"{"buckets":[[9,1]],"sum_ns":9,"min_ns":14,"max_ns":9}"#, "smallest sample"),
+            (r#"{"buckets":[[9,1],[9,1]],"sum_ns":9,"min_ns":1,"max_ns":9}"#, "ascend"),
+        ] {
+            let sparse = serde_json::from_str::<SparseHistogram>(text).map(|_| ());
+            assert!(sparse.is_err_and(|e| e.to_string().contains(says)), "{text}");
+            let whole = serde_json::from_str::<LatencyHistogram>(text).map(|_| ());
+            assert!(whole.is_err_and(|e| e.to_string().contains(says)), "{text}");
+        }
     }
 
     #[test]

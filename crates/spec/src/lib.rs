@@ -5,6 +5,7 @@
 //! the name it came from are passed in; every error names file, line, key and remedy.
 
 mod arrival;
+mod concurrent;
 mod endurance;
 mod error;
 mod feature;
@@ -23,6 +24,7 @@ mod words;
 mod writes;
 
 pub use arrival::{Arrival, Rate};
+pub use concurrent::{ConcurrentStep, LoadFile};
 pub use error::SpecError;
 pub use feature::Feature;
 pub use host::{HostProfile, Hosts};

@@ -1,6 +1,6 @@
 //! Suites: named procedures as data.
 
-use crate::{Rw, SpecError, SweepStep, toml_text};
+use crate::{ConcurrentStep, Rw, SpecError, SweepStep, toml_text};
 use flashlab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,10 +36,25 @@ pub enum SuiteStep {
     Fill(FillStep),
     /// Run one job at each point of iodepth × numjobs; iodepth is the outer loop.
     Sweep(Box<SweepStep>),
+    /// Run several loads at the same time.
+    Concurrent(ConcurrentStep),
     /// Write at random, round after round, until the rule for steady state is met.
     Steady(SteadyStep),
     /// Fill the drive with checkpoints, pass after pass.
     Checkpoint(CheckpointStep),
+}
+
+impl SuiteStep {
+    /// The name in results of a step that runs one load at a time.
+    fn name_alone(&self) -> Option<String> {
+        match self {
+            SuiteStep::Purge | SuiteStep::Concurrent(_) => None,
+            SuiteStep::Fill(step) => step.workload.clone(),
+            SuiteStep::Sweep(step) => Some(step.name()),
+            SuiteStep::Steady(step) => Some(step.workload.clone()),
+            SuiteStep::Checkpoint(step) => Some(step.workload.clone()),
+        }
+    }
 }
 
 /// Sequential fills.
@@ -149,20 +164,44 @@ impl Suite {
         Ok(suite)
     }
 
+    /// Whether results of this name are of a load that runs at the same time as others: another load than the
+    /// same one alone.
+    pub fn runs_beside_others(&self, workload: &str) -> bool {
+        self.steps.iter().any(|step| match step {
+            SuiteStep::Concurrent(step) => step.loads.iter().any(|load| load.name() == workload),
+            _ => false,
+        })
+    }
+
     fn check(&self, file: &str) -> Result<(), SpecError> {
         if self.steps.is_empty() {
             let wrong = Wrong::new("step", "[]", "a suite without steps does nothing", "add a [[step]]");
             return Err(wrong.in_file(file, "step".into()));
         }
         for (i, step) in self.steps.iter().enumerate() {
+            let at_the_key = |wrong: Wrong| (wrong.key.to_owned(), wrong);
             let checked = match step {
                 SuiteStep::Purge => Ok(()),
-                SuiteStep::Fill(step) => step.check(),
-                SuiteStep::Sweep(step) => step.check(),
-                SuiteStep::Steady(step) => step.check(),
-                SuiteStep::Checkpoint(step) => step.check(),
+                SuiteStep::Fill(step) => step.check().map_err(at_the_key),
+                SuiteStep::Sweep(step) => step.check().map_err(at_the_key),
+                SuiteStep::Concurrent(step) => step.check().and_then(|()| self.has_own_names(step)),
+                SuiteStep::Steady(step) => step.check().map_err(at_the_key),
+                SuiteStep::Checkpoint(step) => step.check().map_err(at_the_key),
             };
-            checked.map_err(|wrong| wrong.in_file(file, format!("step {}, {}", i + 1, wrong.key)))?;
+            checked.map_err(|(place, wrong)| wrong.in_file(file, format!("step {}, {place}", i + 1)))?;
+        }
+        Ok(())
+    }
+
+    /// A load beside others is another load than one alone, and its results don't stand among those.
+    fn has_own_names(&self, step: &ConcurrentStep) -> Result<(), (String, Wrong)> {
+        let names: Vec<String> = self.steps.iter().filter_map(SuiteStep::name_alone).collect();
+        for (i, load) in step.loads.iter().enumerate() {
+            let name = load.name();
+            if names.contains(&name) {
+                let (reason, remedy) = ("a step without other loads has this name", "such as read-under-write");
+                return Err((format!("load {}, workload", i + 1), Wrong::new("workload", name, reason, remedy)));
+            }
         }
         Ok(())
     }
@@ -259,6 +298,7 @@ fn place_in_steps(text: &str, file: &str) -> Option<SpecError> {
         let error = match kind {
             "fill" => toml_text::parse::<FillStep>(&body, file).err(),
             "sweep" => toml_text::parse::<SweepStep>(&body, file).err(),
+            "concurrent" => toml_text::parse::<ConcurrentStep>(&loads(&body), file).err(),
             "steady" => toml_text::parse::<SteadyStep>(&body, file).err(),
             "checkpoint" => toml_text::parse::<CheckpointStep>(&body, file).err(),
             _ => None,
@@ -268,6 +308,15 @@ fn place_in_steps(text: &str, file: &str) -> Option<SpecError> {
         }
     }
     None
+}
+
+/// The tables of a step's loads as those of a text of their own.
+fn loads(body: &str) -> String {
+    let own = |line: &str| {
+        let is_load = line.split_whitespace().collect::<String>() == "[[step.load]]";
+        if is_load { "[[load]]\n".to_owned() } else { format!("{line}\n") }
+    };
+    body.lines().map(own).collect()
 }
 
 #[cfg(test)]
@@ -303,6 +352,58 @@ numjobs = 8
 round = { capacity-share = 0.05 }
 rule = { window = 5, range_max = 0.2, slope_max = 0.1, rounds_max = 25 }
 "#;
+
+    const AT_ONCE: &str = r#"
+id = "t"
+title = "t"
+purpose = "t"
+[[step]]
+do = "concurrent"
+[[step.load]]
+workload = "read-under-write"
+rw = "randread"
+bs = "4KiB"
+iodepth = 1
+numjobs = 1
+runtime = "30s"
+[[step.load]]
+rw = "write"
+bs = "128KiB"
+iodepth = 4
+numjobs = 1
+rate = "100MB/s"
+runtime = "30s"
+[[step]]
+do = "sweep"
+rw = "randread"
+bs = "4KiB"
+iodepth = 1
+numjobs = [1, 4]
+runtime = "30s"
+"#;
+
+    #[test]
+    fn loads_at_the_same_time_are_a_step() {
+        let suite = Suite::parse(AT_ONCE, "t.toml").expect("good text");
+        let SuiteStep::Concurrent(step) = &suite.steps[0] else { panic!("{:?}", suite.steps[0]) };
+        let names: Vec<String> = step.loads.iter().map(SweepStep::name).collect();
+        assert_eq!(names, ["read-under-write", "seq-write-128k"]);
+        assert!(suite.runs_beside_others("seq-write-128k") && !suite.runs_beside_others("rand-read-4k"));
+        let again: Suite = toml::from_str(&toml::to_string(&suite).expect("text")).expect("a suite");
+        assert_eq!(again, suite);
+        for (from, to, says) in [
+            ("rate =", "rates =", "t.toml:19: unknown field `rates`"),
+            ("100MB/s", "100 parsecs", "t.toml:19: `load.rate`"),
+            ("iodepth = 4", "iodepth = [4, 8]", "`step 1, load 2, iodepth` = [4, 8]: a load beside others has one"),
+            ("iodepth = 4\n", "", "`step 1, load 2, iodepth` = []: an axis needs"),
+            ("workload = \"read-under-write\"\n", "", "load 1, workload` = rand-read-4k: a step without other loads"),
+            ("rw = \"write\"", "rw = \"write\"\nworkload = \"read-under-write\"", "two loads at the same time have"),
+            ("\"concurrent\"", "\"concurent\"", "did you mean `concurrent`?"),
+        ] {
+            let error = Suite::parse(&AT_ONCE.replace(from, to), "t.toml").expect_err(says).to_string();
+            assert!(error.contains(says), "{says}: {error}");
+        }
+    }
 
     #[test]
     fn reads() {

@@ -191,6 +191,11 @@ impl StoreError {
     /// The fault behind an error of SQLite on the store at `path`.
     pub(crate) fn from_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
+        let source = match source {
+            // Without the statement, which is a whole file where a layout is brought up to date.
+            rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),
+            source => source,
+        };
         let rusqlite::Error::SqliteFailure(failure, text) = &source else {
             return StoreError::Sqlite { path, source };
         };

@@ -29,12 +29,17 @@ impl Journal for Store {
         self.keep("note that a step began", |sql, path| begin_step(sql, path, run, step))
     }
 
-    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError> {
+    fn keep_intervals(
+        &mut self,
+        run: RunId,
+        step: &StepHeader,
+        point: u32,
+        intervals: &[Interval],
+    ) -> Result<(), JournalError> {
         self.keep("keep the series of a job", |sql, path| {
             must_be_open(sql, path, run)?;
             let id = put_step(sql, path, run, step)?;
-            // The job of a step stands behind its first point.
-            series::put(sql, path, id, 0, intervals)
+            series::put(sql, path, id, i64::from(point), intervals)
         })
     }
 
@@ -177,7 +182,11 @@ fn put_step(sql: &Transaction<'_>, path: &Path, run: RunId, step: &StepHeader) -
         "DELETE FROM steps WHERE run_id = ?1 AND progress = 'begun' AND NOT (step = ?2 AND round = ?3)",
     )?
     .execute(params![run.0, step.index, step.round])?;
-    let job = step.job.as_ref().map(|job| json(path, "the job", job)).transpose()?;
+    let job = match step.jobs.as_slice() {
+        [] => None,
+        [job] => Some(json(path, "the job", job)?),
+        _ => Some(json(path, "the jobs", &step.jobs)?),
+    };
     // A step that was begun keeps the time at which it was.
     let id = sql
         .prepare_cached(concat!(

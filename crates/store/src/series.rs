@@ -39,8 +39,10 @@ impl Store {
             let select = "SELECT id FROM steps WHERE run_id = ?1 AND step = ?2 AND round = ?3";
             let steps = collect(sql, select, params![run.0, place.step, place.round], |row| Ok(row.get::<_, i64>(0)?))?;
             let Some(step) = steps.first() else { return Ok(Vec::new()) };
+            let mut position = first;
             collect(sql, GET, params![step, point, Whole(first), limit], |row| {
-                interval(&Cells::new(row, &self.path, "intervals", "position")?).map_err(Fault::from)
+                position += 1;
+                interval(&Cells::new(row, &self.path, "intervals", "position")?, position - 1).map_err(Fault::from)
             })
         })
     }
@@ -89,7 +91,7 @@ pub(crate) fn drawn(sql: &Connection, path: &Path, step_id: i64, point: i64) -> 
     let mut rows = statement.query(params![step_id, point, 0, count])?;
     let (mut all, mut place) = (Vec::<Interval>::new(), 0);
     while let Some(row) = rows.next()? {
-        let next = interval(&Cells::new(row, path, "intervals", "position")?)?;
+        let next = interval(&Cells::new(row, path, "intervals", "position")?, place)?;
         match all.last_mut().filter(|_| place % chunk != 0) {
             Some(last) => {
                 last.length = Nanos(last.length.0.saturating_add(next.length.0));
@@ -102,7 +104,13 @@ pub(crate) fn drawn(sql: &Connection, path: &Path, step_id: i64, point: i64) -> 
     Ok(all)
 }
 
-fn interval(cells: &Cells<'_>) -> Result<Interval, StoreError> {
+/// The interval of a row, which must be the one at `position`.
+fn interval(cells: &Cells<'_>, position: u64) -> Result<Interval, StoreError> {
+    if u64::try_from(cells.id()) != Ok(position) {
+        return Err(
+            cells.fault("position", format!("{position} was expected here: intervals of the series are missing"))
+        );
+    }
     let whole = |column| cells.get::<Whole>(column).map(|value| value.0);
     let direction = |ios, bytes, lat| -> Result<IntervalDirection, StoreError> {
         let (ios, bytes) = (whole(ios)?, Bytes(whole(bytes)?));

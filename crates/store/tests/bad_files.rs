@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use flashlab_store::{Store, StoreError};
-use flashlab_target::Journal;
+use flashlab_target::{Journal, RunId, StepPlace};
 use rusqlite::Connection;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -304,4 +304,28 @@ fn a_full_disk_loses_only_the_step_that_did_not_fit() {
     let store = Store::open(&path).expect("open");
     assert_eq!(store.run(run.0).expect("run").steps.len(), kept as usize);
     assert!(store.runs().expect("runs")[0].alive.is_some());
+}
+
+#[test]
+fn a_series_with_a_gap_or_a_histogram_that_is_none_is_an_error() {
+    for (spoil, says) in [
+        ("UPDATE intervals SET position = 100000 WHERE position = 1", "position"),
+        ("DELETE FROM intervals WHERE position = 0", "position"),
+        ("UPDATE intervals SET read_lat = json_set(read_lat, '$.min_ns', 9999999999999)", "read_lat"),
+        ("UPDATE intervals SET read_lat = '[]'", "read_lat"),
+        ("UPDATE intervals SET read_ios = -1", "read_ios"),
+    ] {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = stored(folder.path());
+        let sql = Connection::open(&path).expect("open");
+        assert!(sql.execute(spoil, []).expect(spoil) > 0, "{spoil}");
+        let store = Store::open(&path).expect("a store");
+        assert_says(&store.run(1).expect_err(spoil), &path, says);
+        let steps =
+            sql.query_row("SELECT step, round FROM intervals JOIN steps ON steps.id = step_id LIMIT 1", [], |row| {
+                Ok(StepPlace { step: row.get(0)?, round: row.get(1)? })
+            });
+        let read = store.intervals(RunId(1), steps.expect("a step"), 0, 0, 10);
+        assert_says(&read.expect_err(spoil), &path, says);
+    }
 }

@@ -5,8 +5,9 @@ mod common;
 use common::*;
 use flashlab_analysis::{RunRecord, RunStatus, StepRecord};
 use flashlab_samples::*;
+use flashlab_spec::Job;
 use flashlab_store::{SERIES_MAX, Store};
-use flashlab_target::{Journal, RunEnd, StepOutcome, StepPlace};
+use flashlab_target::{Journal, RunEnd, StepHeader, StepOutcome, StepPlace};
 use flashlab_units::{Bytes, Nanos};
 use proptest::collection::vec;
 use proptest::option;
@@ -254,7 +255,7 @@ fn what_is_no_figure_is_refused_and_nothing_is_kept() {
         assert!(error.to_string().contains(says), "{error}");
     }
     let mut step = step_header(0, 0);
-    step.job.iter_mut().for_each(|job| job.interval_goal = Some(f64::NAN));
+    step.jobs.iter_mut().for_each(|job| job.interval_goal = Some(f64::NAN));
     assert!(store.begin_step(run, &step).is_err());
     assert_eq!(store.run(run.0).expect("run").steps, []);
     assert_eq!(store.runs().expect("runs")[0].current, None);
@@ -427,10 +428,10 @@ fn a_series_is_kept_while_its_job_runs_and_read_back_in_order() {
     let all: Vec<Interval> = (0..150).map(second).collect();
     // Of a try that was given up.
     store.begin_step(run, &step).expect("begun");
-    store.keep_intervals(run, &step, &all[..7]).expect("kept");
+    store.keep_intervals(run, &step, 0, &all[..7]).expect("kept");
     store.begin_step(run, &step).expect("begun again");
     for part in all[..120].chunks(60) {
-        store.keep_intervals(run, &step, part).expect("kept");
+        store.keep_intervals(run, &step, 0, part).expect("kept");
     }
     // What a killed process had kept is there to be looked at; the run has no such step.
     assert_eq!(store.intervals(run, place, 0, 50, 20).expect("read"), all[50..70]);
@@ -441,13 +442,50 @@ fn a_series_is_kept_while_its_job_runs_and_read_back_in_order() {
     assert_eq!(store.run(run.0).expect("run").steps[0].points, done.points);
     assert_eq!(store.intervals(run, place, 0, 149, 20).expect("read"), all[149..]);
     assert_eq!(store.intervals(run, place, 0, 150, 20).expect("read"), []);
-    assert!(store.keep_intervals(run, &step, &all[..1]).is_err(), "the step is kept");
+    assert!(store.keep_intervals(run, &step, 0, &all[..1]).is_err(), "the step is kept");
     store.check().expect("intact");
 }
 
 fn with_series(outcome: &mut StepOutcome, intervals: Vec<Interval>) {
     let job = outcome.points.iter_mut().find_map(|p| p.job.as_mut()).expect("a job");
     job.series.intervals = intervals;
+}
+
+/// Jobs that run at the same time stand behind the points in their order.
+#[test]
+fn series_of_jobs_at_the_same_time_are_kept_apart() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mut store = Store::create_or_open(&folder.path().join("s.db")).expect("store");
+    let run = store.begin_run(&header(1)).expect("run");
+    let one = step_header(0, 0);
+    let step = StepHeader { jobs: vec![one.jobs[0].clone(); 2], ..one };
+    let mut done = outcome(0, 0, 1_000);
+    let point = done.points.iter().find(|p| p.job.is_some()).expect("a job").clone();
+    let template = point.job.as_ref().expect("a job").series.intervals[0].clone();
+    // The second one's intervals are half as long.
+    let series = |count: u64, length: Nanos| -> Vec<Interval> {
+        let at = |i| Interval { start: Nanos(i * length.0), length, ..template.clone() };
+        (0..count).map(at).collect()
+    };
+    let (first, second) = (series(70, Nanos::secs(1)), series(140, Nanos::millis(500)));
+    store.begin_step(run, &step).expect("begun");
+    store.keep_intervals(run, &step, 1, &second[..60]).expect("kept");
+    store.keep_intervals(run, &step, 0, &first[..60]).expect("kept");
+    store.keep_intervals(run, &step, 1, &second[60..120]).expect("kept");
+    let with = |series: &[Interval]| {
+        let mut point = point.clone();
+        point.job.as_mut().expect("a job").series.intervals = series.to_vec();
+        point
+    };
+    done.points = vec![with(&first[60..]), with(&second[120..])];
+    store.commit_step(run, &step, &done).expect("kept");
+    assert_eq!(store.run(run.0).expect("run").steps[0].points, [with(&first), with(&second)]);
+    let place = StepPlace { step: 0, round: 0 };
+    assert_eq!(store.intervals(run, place, 1, 118, 4).expect("read"), second[118..122]);
+    let sql = rusqlite::Connection::open(folder.path().join("s.db")).expect("open");
+    let jobs: String = sql.query_row("SELECT job FROM steps", [], |row| row.get(0)).expect("the jobs");
+    let jobs: Vec<Job> = serde_json::from_str(&jobs).expect("a list");
+    assert_eq!(jobs, step.jobs);
 }
 
 /// A day of seconds is read back as fewer intervals that hold all of it.
@@ -462,7 +500,7 @@ fn a_long_series_is_read_back_in_larger_pieces() {
     let count = 2 * SERIES_MAX + 5;
     store.begin_step(run, &step).expect("begun");
     let all: Vec<Interval> = (0..count).map(|i| Interval { start: Nanos::secs(i), ..one.clone() }).collect();
-    store.keep_intervals(run, &step, &all).expect("kept");
+    store.keep_intervals(run, &step, 0, &all).expect("kept");
     with_series(&mut done, vec![]);
     store.commit_step(run, &step, &done).expect("kept");
     let read = store.run(run.0).expect("run");

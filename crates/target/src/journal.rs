@@ -29,8 +29,8 @@ pub struct StepHeader {
     pub round: u32,
     /// For people, such as "rand-read-4k, iodepth 32, numjobs 4".
     pub title: String,
-    /// The job, where the step runs one.
-    pub job: Option<Job>,
+    /// The job, or those that run at the same time; none where the step runs none.
+    pub jobs: Vec<Job>,
 }
 
 /// A step that is done.
@@ -65,9 +65,16 @@ pub trait Journal {
     fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, JournalError>;
     /// Notes that a step has begun.
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError>;
-    /// Keeps more intervals of the series of the job that runs in a step that has begun; in order, each
-    /// once. Those that are in a result at its commit follow them.
-    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError>;
+    /// Keeps more intervals of the series of a job that runs in a step that has begun; in order, each
+    /// once. `point` is the position of its result among those of the step. Those that are in a result at its
+    /// commit follow them.
+    fn keep_intervals(
+        &mut self,
+        run: RunId,
+        step: &StepHeader,
+        point: u32,
+        intervals: &[Interval],
+    ) -> Result<(), JournalError>;
     /// Keeps a finished step, whole or not at all.
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError>;
     /// Closes a run.

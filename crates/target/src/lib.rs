@@ -1,7 +1,7 @@
 //! The seam: what the lab asks of a target, a journal and an observer, and the plain data that
 //! crosses. No code stands behind it.
 //!
-//! Fifth in the flow. The seam is coarse on purpose: a [`Target`] runs one whole job at a time, so
+//! Fifth in the flow. The seam is coarse on purpose: a [`Target`] runs whole jobs, so
 //! that inside it the loop over I/Os has no dynamic dispatch, lock or allocation.
 
 mod journal;
@@ -36,6 +36,23 @@ pub trait Target {
     /// [`TargetError`] when no result could be taken. I/O errors inside a running job are counted in
     /// the result instead.
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError>;
+
+    /// Runs validated jobs that begin together, each to its own end; the results are in the order of the jobs.
+    /// One that fails says so in its result, and the others go on. Intervals are handed to the observer with
+    /// the position of their job. A target that runs one job at a time takes lists of one.
+    ///
+    /// # Errors
+    /// [`TargetError`] when no result could be taken; what is refused is refused before any job begins.
+    fn run_at_once(&mut self, jobs: &[Job], observer: &mut dyn Observer) -> Result<Vec<JobResult>, TargetError> {
+        let [job] = jobs else {
+            return Err(TargetError::NotGranted {
+                what: "several loads at the same time",
+                reason: format!("{} runs one load at a time", self.identity().id),
+                remedy: "use one mixed load (rw = \"randrw\" with rwmixread), or a file or loop device".into(),
+            });
+        };
+        self.run(job, observer).map(|result| vec![result])
+    }
 
     /// What its logs say now; `None` if it has none.
     fn health(&mut self) -> Result<Option<HealthLog>, TargetError>;
@@ -92,10 +109,10 @@ pub trait Observer {
     /// Asked a few times a second; a job that sees `true` ends cleanly and hands back what it has.
     fn stop_requested(&self) -> bool;
 
-    /// An interval of the series, handed over in order as soon as it is whole. Whoever keeps it elsewhere
-    /// takes it, so that a job of days needs no memory for its series; one that is given back stands in
-    /// the result.
-    fn interval(&mut self, interval: Interval) -> Option<Interval> {
+    /// An interval of the series of the job at this position, 0 where there is one. It is handed over in the
+    /// order of the series as soon as it is whole. Whoever keeps it elsewhere takes it, so that a job of days
+    /// needs no memory for its series; one that is given back stands in the result.
+    fn interval(&mut self, _job: usize, interval: Interval) -> Option<Interval> {
         Some(interval)
     }
 }

@@ -10,7 +10,7 @@ use crate::output;
 use crate::progress::Bar;
 use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
 use crate::resolve::{self, Named};
-use crate::session::{Session, exit_of};
+use crate::session::{Session, exit_of, how_it_ended};
 use crate::stop::Stop;
 use crate::together::{self, Part};
 use flashlab_drive::ModelledDrive;
@@ -92,7 +92,7 @@ impl Request<'_> {
         let stop = session.stop.clone();
         let finished = one(plan, &mut drive, &mut session.store, stop)?;
         session.finish(&[finished.run], &[profile], &format!("{} {}", means.title, plan.target.id))?;
-        Ok(exit_of(&finished))
+        Ok(exit_of(&[finished]))
     }
 
     fn on_real_ones(
@@ -114,9 +114,15 @@ impl Request<'_> {
         let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
         let of = inspections.len();
         let mut parts: Vec<Part> = Vec::with_capacity(of);
+        let names: Vec<String> = inspections.iter().map(resolve::name_of).collect();
         for (number, (inspection, rehearsal)) in inspections.into_iter().zip(rehearsals).enumerate() {
             let writes = rehearsal.writes();
-            let target = ways.open(inspection, self.options.size, means.real, (number, of), writes, &mut made)?;
+            let path = inspection.path.display().to_string();
+            let mut target = ways.open(inspection, self.options.size, means.real, (number, of), writes, &mut made)?;
+            // Files of the same name in several folders go by their paths.
+            if names.iter().filter(|name| **name == names[number]).count() > 1 {
+                target = target.with_id(path.trim_start_matches("./").to_owned());
+            }
             // Again, with what is only known of an open target.
             let facts = TargetFacts::of(&target);
             let plan = plan(&(self.suite)(facts.capacity), &facts, &self.options)?;
@@ -130,13 +136,14 @@ impl Request<'_> {
         if let [Part { target, plan }] = parts.as_mut_slice() {
             let finished = one(plan, target, &mut session.store, stop)?;
             session.finish(&[finished.run], &[], &format!("{} {}", means.title, plan.target.id))?;
-            return Ok(exit_of(&finished));
+            return Ok(exit_of(&[finished]));
         }
         let finished = together::run(parts, &mut session, stop)?;
         let runs: Vec<_> = finished.iter().map(|finished| finished.run).collect();
         session.finish(&runs, &[], &format!("{} {of} targets at once", means.title))?;
-        // The gravest end of all runs; the codes rise with gravity.
-        Ok(finished.iter().map(exit_of).max().unwrap_or(Exit::Done))
+        let Some((sum, each)) = finished.split_last() else { return Ok(Exit::Done) };
+        // What went wrong at a target is said once, and not again of the sum.
+        Ok(exit_of(each).max(how_it_ended(sum).0))
     }
 
     fn inputs<'b>(&'b self, means: &Means<'b>) -> Vec<(&'static str, &'b Path)> {

@@ -102,7 +102,9 @@ fn measured(args: &Args, drive: &catalog::CatalogDrive) -> anyhow::Result<Begin>
     let of = records.iter().map(|r| r.id.to_string()).collect::<Vec<_>>().join(", ");
     let status = format!("twin of {}, fitted to run {of}, from the profile {}", target.id, drive.profile.id);
     let text = twin(&drive.text, &id, &status, Bytes(target.capacity.0))?;
-    let points = figures_of(records.iter().flat_map(|r| r.points()), &id);
+    // A modelled drive runs one load at a time.
+    let alone = records.iter().flat_map(|r| r.points().filter(|p| !r.suite.runs_beside_others(&p.at.workload)));
+    let points = figures_of(alone, &id);
     let suites = records.iter().map(|r| r.suite.clone()).collect();
     Ok(Begin { text, points, suites, title: format!("{id}: {status}") })
 }

@@ -1,5 +1,6 @@
 //! `flashlab load`: one load, or a sweep of it, on a file or device, on several at once, or on a
 //! modelled drive. A load is a suite of its own, so that it is planned, run, kept and shown as any other.
+//! Several loads run one after another or at the same time, as their file says.
 
 use super::execute::{Means, Request, show_plans};
 use crate::args::{AnyKeys, From, Keys, Load};
@@ -8,7 +9,7 @@ use crate::exit::{CliError, Exit};
 use crate::trace::{self, Trace};
 use flashlab_interop::{Extent, FioJob};
 use flashlab_lab::PlanOptions;
-use flashlab_spec::{SpecError, Suite, SuiteStep, SweepStep};
+use flashlab_spec::{ConcurrentStep, LoadFile, SpecError, Suite, SuiteStep, SweepStep};
 use flashlab_units::Bytes;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -34,14 +35,26 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
 
 /// The one load that was asked for by a trace, a file or options; what ends it may be open.
 pub(super) fn one(from: &From, any: &AnyKeys, keys: &Keys) -> anyhow::Result<SweepStep> {
+    match file_or_options(from, any, keys)? {
+        LoadFile::One(load) => Ok(*load),
+        LoadFile::AtOnce(_) => {
+            let what = "--job: several loads at the same time, and a modelled drive runs one load at a time";
+            Err(CliError::usage(what, "give the keys of one load, without [[load]]").into())
+        }
+    }
+}
+
+/// The loads that were asked for by a trace, a file or options; what ends a single one may be open.
+fn file_or_options(from: &From, any: &AnyKeys, keys: &Keys) -> anyhow::Result<LoadFile> {
     if let Some(trace) = Trace::asked(&from.trace)? {
-        return Ok(trace.load(any));
+        return Ok(LoadFile::One(Box::new(trace.load(any))));
     }
     if let Some(file) = &from.job {
-        return Ok(SweepStep::parse_as_written(&catalog::read(file)?, &file.display().to_string())?);
+        return Ok(LoadFile::parse(&catalog::read(file)?, &file.display().to_string())?);
     }
     let remedy = "give --rw, such as --rw randread --bs 4KiB --iodepth 32, or --job, --fio or --trace FILE";
-    Ok(keys.load(any).ok_or_else(|| CliError::usage("no load was given", remedy))?)
+    let load = keys.load(any).ok_or_else(|| CliError::usage("no load was given", remedy))?;
+    Ok(LoadFile::One(Box::new(load)))
 }
 
 /// A word as a shell reads it back.
@@ -57,8 +70,8 @@ fn quoted(word: &str) -> String {
 /// The load as it was asked for.
 enum Asked {
     /// By options, a load file or a trace.
-    One(Box<SweepStep>),
-    /// By sections of a fio job file, one after another.
+    File(LoadFile),
+    /// By sections of a fio job file; those of one wave run at the same time.
     Fio(Vec<FioJob>),
 }
 
@@ -68,31 +81,36 @@ impl Asked {
             args.from.trace.refuse_without_one()?;
             return fio(file, args.from.section.as_deref());
         }
-        let mut load = one(&args.from, &args.any, &args.keys)?;
-        // The place is that of the options, where they give one.
-        if let (Some(size), Some(_)) = (args.size, args.keys.offset) {
-            load.size = Some(size);
+        let mut file = file_or_options(&args.from, &args.any, &args.keys)?;
+        if let LoadFile::One(load) = &mut file {
+            // The place is that of the options, where they give one.
+            if let (Some(size), Some(_)) = (args.size, args.keys.offset) {
+                load.size = Some(size);
+            }
+            if args.runtime.is_some() {
+                load.runtime = args.runtime;
+            }
+            load.complete();
         }
-        if args.runtime.is_some() {
-            load.runtime = args.runtime;
-        }
-        load.complete();
-        Ok(Asked::One(Box::new(load)))
+        Ok(Asked::File(file))
     }
 
     /// How much of a target is used: as `--size` says, or as far as the load itself goes where it says so.
     fn size(&self, args: &Load) -> Option<Bytes> {
         let end = |offset: Bytes, size: Bytes| Bytes(offset.0.saturating_add(size.0));
-        let own = match self {
-            Asked::One(load) => load.size.map(|size| end(load.offset, size)),
+        let of_a_load = |load: &SweepStep| load.size.map(|size| end(load.offset, size));
+        let ends: Option<Vec<Bytes>> = match self {
+            Asked::File(LoadFile::One(load)) => of_a_load(load).map(|end| vec![end]),
+            Asked::File(LoadFile::AtOnce(step)) => step.loads.iter().map(of_a_load).collect(),
             Asked::Fio(jobs) => {
                 let end = |job: &FioJob| match (job.offset, job.size) {
                     (Extent::Bytes(offset), Some(Extent::Bytes(size))) => Some(end(offset, size)),
                     _ => None,
                 };
-                jobs.iter().map(end).collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().max())
+                jobs.iter().map(end).collect()
             }
         };
+        let own = ends.and_then(|ends| ends.into_iter().max());
         match (own, args.size) {
             (Some(own), Some(size)) => Some(own.max(size)),
             (own, size) => own.or(size),
@@ -101,11 +119,14 @@ impl Asked {
 
     /// The load as a suite for a target of this capacity.
     fn suite(&self, capacity: Bytes) -> Suite {
-        let steps: Vec<SweepStep> = match self {
-            Asked::One(load) => vec![load.as_ref().clone()],
-            Asked::Fio(jobs) => jobs.iter().map(|job| job.load(capacity)).collect(),
+        let steps: Vec<SuiteStep> = match self {
+            Asked::File(LoadFile::One(load)) => vec![SuiteStep::Sweep(load.clone())],
+            Asked::File(LoadFile::AtOnce(step)) => vec![SuiteStep::Concurrent(step.clone())],
+            Asked::Fio(jobs) => {
+                waves(jobs).map(|wave| step(wave.iter().map(|job| job.load(capacity)).collect())).collect()
+            }
         };
-        let title = steps.iter().map(words).collect::<Vec<_>>().join("; ");
+        let title = steps.iter().map(of_a_step).collect::<Vec<_>>().join("; ");
         Suite {
             id: "load".into(),
             title,
@@ -115,12 +136,37 @@ impl Asked {
                     .into(),
             ],
             region_max: None,
-            steps: steps.into_iter().map(|step| SuiteStep::Sweep(Box::new(step))).collect(),
+            steps,
         }
     }
 }
 
-/// The load in words.
+/// The sections that run at the same time, wave by wave.
+fn waves(jobs: &[FioJob]) -> impl Iterator<Item = &[FioJob]> {
+    jobs.chunk_by(|a, b| a.wave == b.wave)
+}
+
+fn step(mut loads: Vec<SweepStep>) -> SuiteStep {
+    match loads.pop() {
+        Some(only) if loads.is_empty() => SuiteStep::Sweep(Box::new(only)),
+        last => SuiteStep::Concurrent(ConcurrentStep { loads: loads.into_iter().chain(last).collect() }),
+    }
+}
+
+/// A step in words.
+fn of_a_step(step: &SuiteStep) -> String {
+    match step {
+        SuiteStep::Sweep(load) => words(load),
+        SuiteStep::Concurrent(step) => {
+            format!("{}, at the same time", step.loads.iter().map(words).collect::<Vec<_>>().join(" and "))
+        }
+        SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Checkpoint(_) => {
+            unreachable!("a load has no such step")
+        }
+    }
+}
+
+/// A load in words.
 pub(super) fn words(load: &SweepStep) -> String {
     let list = |axis: &[u32]| axis.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if let Some(replay) = &load.replay {
@@ -135,8 +181,8 @@ pub(super) fn words(load: &SweepStep) -> String {
     format!("{}, iodepth {}, numjobs {}", load.name(), list(&load.iodepth), list(&load.numjobs))
 }
 
-/// The sections of a fio job file that run one after another. What changes nothing here, and what may
-/// not be meant, goes to standard error.
+/// The sections of a fio job file. What changes nothing here, and what may not be meant, goes to standard
+/// error.
 fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
     let name = file.display().to_string();
     let mut jobs = flashlab_interop::read_jobs(&catalog::read(file)?, &name, &|key| std::env::var(key).ok())?;
@@ -147,10 +193,8 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
             return Err(SpecError::unknown("section", wanted, known.iter().map(String::as_str)).into());
         }
     }
-    if let Some(pair) = jobs.windows(2).find(|pair| pair[0].wave == pair[1].wave) {
-        let what = format!("{name}: {} and {} run at the same time in fio", pair[0].name, pair[1].name);
-        let remedy = "put stonewall into the second to run them one after another, or choose one with --section NAME";
-        return Err(CliError::usage(what, remedy).into());
+    for wave in waves(&jobs).filter(|wave| wave.len() > 1) {
+        at_once(&name, wave, &jobs)?;
     }
     trace::attach(&mut jobs)?;
     // What stands in a global section is inherited by several.
@@ -163,4 +207,34 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
     }
     said.iter().for_each(|(line, text)| eprintln!("{name}:{line}: {text}"));
     Ok(Asked::Fio(jobs))
+}
+
+/// Refuses sections that fio would run at the same time on different files, and those that can't be told apart.
+fn at_once(file: &str, wave: &[FioJob], all: &[FioJob]) -> Result<(), CliError> {
+    for job in wave {
+        if all.iter().filter(|other| other.name == job.name).count() > 1 {
+            let what = format!("{file}:{}: another section is named {} too", job.line, job.name);
+            let remedy = "give each a name of its own: results of loads at the same time are told apart by it";
+            return Err(CliError::usage(what, remedy));
+        }
+    }
+    let own = |job: &FioJob| {
+        let name =
+            |option: &str| option.split_once('=').filter(|(key, _)| *key == "filename").map(|(_, v)| v.to_owned());
+        // That of the section goes before an inherited one.
+        job.ignored.iter().rev().find_map(|ignored| name(&ignored.option))
+    };
+    let first = own(&wave[0]);
+    if let Some(other) = wave.iter().find(|job| own(job) != first) {
+        let what =
+            format!("{file}: {} and {} run at the same time on different files in fio", wave[0].name, other.name);
+        let remedy =
+            "give both the same filename, or choose one with --section NAME; one load on several targets is --on A,B";
+        return Err(CliError::usage(what, remedy));
+    }
+    if first.is_none() {
+        let names = wave.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(", ");
+        eprintln!("{file}: {names} have a file each in fio, as no filename is given; here all load the whole target");
+    }
+    Ok(())
 }

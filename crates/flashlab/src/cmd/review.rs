@@ -3,7 +3,7 @@
 use super::threads;
 use crate::args::Review;
 use crate::catalog::{self, Catalog, CatalogDrive};
-use crate::exit::Exit;
+use crate::exit::{CliError, Exit};
 use crate::output::{self, ReportFolder};
 use crate::progress::{Bar, Bars};
 use crate::session::{exit_of, show};
@@ -11,7 +11,7 @@ use crate::shared::SharedJournal;
 use crate::stop::Stop;
 use crate::{origin, resolve, stop};
 use flashlab_lab::{Finished, PlanOptions, TargetFacts, plan, run_plan};
-use flashlab_spec::Suite;
+use flashlab_spec::{Suite, SuiteStep};
 use flashlab_store::Store;
 use flashlab_target::Target;
 use std::sync::Mutex;
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     let catalog = Catalog::load(&args.profile)?;
     let drives = unique(&args.drives).into_iter().map(|id| catalog.drive(id)).collect::<Result<Vec<_>, _>>()?;
     let suites = unique(&args.suite).into_iter().map(catalog::suite).collect::<Result<Vec<_>, _>>()?;
+    suites.iter().try_for_each(one_load_at_a_time)?;
     if let Some(path) = &args.json {
         output::check(path, args.replace)?;
     }
@@ -44,12 +45,9 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     let review = Tasks { tasks: &tasks, seed: args.seed, store: Mutex::new(store), stop: stop::listen()? };
     let finished = review.run(threads.min(tasks.len()))?;
     let store = review.store.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let (mut records, mut exit) = (Vec::new(), Exit::Done);
-    for finished in finished.into_iter().flatten() {
-        records.push(store.run(finished.run.0)?);
-        // The gravest end of all runs; the codes rise with gravity.
-        exit = exit.max(exit_of(&finished));
-    }
+    let finished: Vec<Finished> = finished.into_iter().flatten().collect();
+    let records = finished.iter().map(|finished| store.run(finished.run.0)).collect::<Result<Vec<_>, _>>()?;
+    let exit = exit_of(&finished);
     let profiles: Vec<_> = drives.iter().map(|d| d.profile.clone()).collect();
     folder.write(&records, &profiles, "Review of modelled drives")?;
     show(&records, args.json.as_deref(), args.replace)?;
@@ -61,6 +59,15 @@ pub(crate) fn run(args: &Review) -> anyhow::Result<Exit> {
     );
     folder.announce();
     Ok(exit)
+}
+
+/// Refuses before anything is made what the plan of each modelled drive would refuse.
+fn one_load_at_a_time(suite: &Suite) -> Result<(), CliError> {
+    if !suite.steps.iter().any(|step| matches!(step, SuiteStep::Concurrent(_))) {
+        return Ok(());
+    }
+    let what = format!("suite {} has loads at the same time, and a modelled drive runs one load at a time", suite.id);
+    Err(CliError::usage(what, "use one mixed load (randrw with rwmixread), or flashlab run on a file or loop device"))
 }
 
 fn unique(names: &[String]) -> Vec<&str> {

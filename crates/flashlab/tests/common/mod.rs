@@ -38,6 +38,34 @@ numjobs = [1]
 runtime = "100ms"
 "#;
 
+/// Reads beside writes that are limited, after a fill.
+pub(crate) const LOADS: &str = r#"
+id = "loads"
+title = "reads under writes"
+purpose = "tests"
+[[step]]
+do = "fill"
+bs = "64KiB"
+iodepth = 4
+passes = 1
+[[step]]
+do = "concurrent"
+[[step.load]]
+workload = "read-under-write"
+rw = "randread"
+bs = "4KiB"
+iodepth = 1
+numjobs = 1
+runtime = "400ms"
+[[step.load]]
+rw = "randwrite"
+bs = "16KiB"
+iodepth = 4
+numjobs = 2
+rate_iops = 50
+runtime = "400ms"
+"#;
+
 /// How a command ended and what it said.
 #[derive(Debug)]
 pub(crate) struct Done {

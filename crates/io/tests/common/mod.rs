@@ -102,7 +102,7 @@ impl<F: FnMut(Interval)> Observer for Taker<F> {
     fn stop_requested(&self) -> bool {
         false
     }
-    fn interval(&mut self, interval: Interval) -> Option<Interval> {
+    fn interval(&mut self, _job: usize, interval: Interval) -> Option<Interval> {
         (self.0)(interval);
         None
     }

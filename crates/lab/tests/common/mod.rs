@@ -92,18 +92,10 @@ impl Target for MockTarget {
         Ok(self.purge.clone())
     }
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
-        self.calls.borrow_mut().push(format!("job {} {}/{}", job.workload, job.iodepth, job.numjobs));
-        observer.progress(&Progress { share: Some(0.5), bytes: Bytes(0), rate: None, left: None });
-        self.jobs.push(job.clone());
-        for second in 0..self.seconds {
-            let none = IntervalDirection::default();
-            let (read, write, trim) = (none.clone(), none.clone(), none);
-            let start = Nanos::secs(second);
-            let back = observer.interval(Interval { start, length: Nanos::secs(1), read, write, trim });
-            assert_eq!(back, None, "the lab keeps series");
-        }
-        self.stopped = observer.stop_requested();
-        (self.answer)(self.jobs.len() - 1, job)
+        self.one(0, job, observer)
+    }
+    fn run_at_once(&mut self, jobs: &[Job], observer: &mut dyn Observer) -> Result<Vec<JobResult>, TargetError> {
+        jobs.iter().enumerate().map(|(place, job)| self.one(place, job, observer)).collect()
     }
     fn health(&mut self) -> Result<Option<HealthLog>, TargetError> {
         Ok(None)
@@ -116,6 +108,23 @@ impl Target for MockTarget {
     }
 }
 
+impl MockTarget {
+    fn one(&mut self, place: usize, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
+        self.calls.borrow_mut().push(format!("job {} {}/{}", job.workload, job.iodepth, job.numjobs));
+        observer.progress(&Progress { share: Some(0.5), bytes: Bytes(0), rate: None, left: None });
+        self.jobs.push(job.clone());
+        for second in 0..self.seconds {
+            let none = IntervalDirection::default();
+            let (read, write, trim) = (none.clone(), none.clone(), none);
+            let start = Nanos::secs(second);
+            let back = observer.interval(place, Interval { start, length: Nanos::secs(1), read, write, trim });
+            assert_eq!(back, None, "the lab keeps series");
+        }
+        self.stopped = observer.stop_requested();
+        (self.answer)(self.jobs.len() - 1, job)
+    }
+}
+
 pub(crate) struct MockJournal {
     calls: Calls,
     pub(crate) kept: Vec<(StepHeader, StepOutcome)>,
@@ -123,7 +132,7 @@ pub(crate) struct MockJournal {
     /// Commits that work; the next one fails.
     pub(crate) room: usize,
     /// Intervals that were kept while jobs ran.
-    pub(crate) series: Vec<Interval>,
+    pub(crate) series: Vec<(u32, Interval)>,
     /// Intervals that still fit.
     pub(crate) interval_room: usize,
 }
@@ -138,7 +147,13 @@ impl Journal for MockJournal {
         self.calls.borrow_mut().push(format!("begin {}.{}", step.index, step.round));
         Ok(())
     }
-    fn keep_intervals(&mut self, run: RunId, step: &StepHeader, intervals: &[Interval]) -> Result<(), JournalError> {
+    fn keep_intervals(
+        &mut self,
+        run: RunId,
+        step: &StepHeader,
+        point: u32,
+        intervals: &[Interval],
+    ) -> Result<(), JournalError> {
         assert_eq!(run, RunId(41));
         let (index, round, n) = (step.index, step.round, intervals.len());
         if n > self.interval_room {
@@ -146,8 +161,8 @@ impl Journal for MockJournal {
             return Err(JournalError { path, action, reason: "no space".into(), remedy: "free some".into() });
         }
         self.interval_room -= n;
-        self.calls.borrow_mut().push(format!("{n} intervals {index}.{round}"));
-        self.series.extend_from_slice(intervals);
+        self.calls.borrow_mut().push(format!("{n} intervals {index}.{round}, point {point}"));
+        self.series.extend(intervals.iter().map(|interval| (point, interval.clone())));
         Ok(())
     }
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
@@ -292,6 +307,11 @@ pub(crate) fn sweep(workload: &str, rw: &str, bs: &str, iodepth: &str, numjobs: 
          numjobs = {numjobs}\nruntime = '30s'\n"
     )
 }
+
+/// The text of a step of a reader and a writer at the same time.
+pub(crate) const AT_ONCE: &str = "[[step]]\ndo = 'concurrent'\n\
+    [[step.load]]\nworkload = 'reader'\nrw = 'randread'\nbs = '4KiB'\niodepth = 1\nnumjobs = 1\nruntime = '30s'\n\
+    [[step.load]]\nworkload = 'writer'\nrw = 'write'\nbs = '128KiB'\niodepth = 4\nnumjobs = 2\nruntime = '20s'\n";
 
 /// The text of a fill step.
 pub(crate) fn fill(bs: &str, passes: u32) -> String {

@@ -2,7 +2,7 @@
 
 use super::Rate;
 use flashlab_samples::{MetricName, PointResult};
-use flashlab_spec::{Generator, Rw, SteadyRule, Suite, SuiteStep};
+use flashlab_spec::{Generator, Rw, SteadyRule, Suite, SuiteStep, SweepStep};
 use flashlab_units::Bytes;
 
 /// From this block size on a person asks for bytes a second, below it for operations a second.
@@ -36,10 +36,8 @@ pub(crate) struct Kind {
 /// The kind of a workload, where the suite has it.
 pub(crate) fn kind_of(suite: &Suite, workload: &str) -> Option<Kind> {
     suite.steps.iter().find_map(|step| match step {
-        SuiteStep::Sweep(s) if s.workload == workload => {
-            let threads = !s.threads.is_empty() || s.generator == Generator::Gdsio;
-            Some(Kind { procedure: if threads { Procedure::Threads } else { Procedure::Grid }, rw: s.rw, bs: s.bs })
-        }
+        SuiteStep::Sweep(s) if s.workload == workload => Some(of_a_sweep(s)),
+        SuiteStep::Concurrent(s) => s.loads.iter().find(|load| load.name() == workload).map(of_a_sweep),
         SuiteStep::Steady(s) if s.workload == workload => {
             Some(Kind { procedure: Procedure::Rounds, rw: s.rw, bs: s.bs })
         }
@@ -54,6 +52,12 @@ pub(crate) fn kind_of(suite: &Suite, workload: &str) -> Option<Kind> {
         }
         _ => None,
     })
+}
+
+fn of_a_sweep(sweep: &SweepStep) -> Kind {
+    let threads = !sweep.threads.is_empty() || sweep.generator == Generator::Gdsio;
+    let procedure = if threads { Procedure::Threads } else { Procedure::Grid };
+    Kind { procedure, rw: sweep.rw, bs: sweep.bs }
 }
 
 /// The rule for steady state of a workload that is run in rounds.

@@ -95,7 +95,7 @@ pub fn step_header(index: u32, round: u32) -> StepHeader {
         index,
         round,
         title: format!("rand-read-4k, iodepth {iodepth}, numjobs 4"),
-        job: Some(job(iodepth, 4)),
+        jobs: vec![job(iodepth, 4)],
     }
 }
 
@@ -208,7 +208,7 @@ pub fn keep(store: &mut Store, record: &RunRecord) -> Result<RunId, JournalError
         RunHeader { suite: record.suite.clone(), provenance: record.provenance.clone(), steps: record.steps_planned };
     let run = store.begin_run(&header)?;
     for step in &record.steps {
-        let header = StepHeader { index: step.index, round: step.round, title: step.title.clone(), job: None };
+        let header = StepHeader { index: step.index, round: step.round, title: step.title.clone(), jobs: vec![] };
         let outcome = StepOutcome {
             points: step.points.clone(),
             state_after: step.state_after,

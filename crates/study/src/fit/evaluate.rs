@@ -91,7 +91,13 @@ impl Journal for Kept {
     fn begin_step(&mut self, _run: RunId, _step: &StepHeader) -> Result<(), JournalError> {
         Ok(())
     }
-    fn keep_intervals(&mut self, _run: RunId, _step: &StepHeader, _intervals: &[Interval]) -> Result<(), JournalError> {
+    fn keep_intervals(
+        &mut self,
+        _run: RunId,
+        _step: &StepHeader,
+        _point: u32,
+        _intervals: &[Interval],
+    ) -> Result<(), JournalError> {
         unreachable!("a modelled drive has no wall clock, and so no series")
     }
     fn commit_step(&mut self, _run: RunId, _step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {

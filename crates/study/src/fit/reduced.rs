@@ -33,7 +33,8 @@ pub(crate) fn reduced(suite: &Suite, points: &[&PublishedPoint]) -> Suite {
                     passes.map(|passes| SuiteStep::Checkpoint(flashlab_spec::CheckpointStep { passes, ..c.clone() })),
                 );
             }
-            SuiteStep::Steady(_) => {}
+            // A modelled drive runs one load at a time.
+            SuiteStep::Steady(_) | SuiteStep::Concurrent(_) => {}
         }
     }
     while steps.last().is_some_and(|s| matches!(s, SuiteStep::Fill(_))) {

@@ -1,0 +1,143 @@
+//! Jobs that run at the same time on one target: they start together, each runs to its own end, and one loop
+//! watches all of them.
+
+use crate::job::{Line, Run};
+use crate::speed::{TICK_NS, of_all};
+use crate::worker::{Clock, Message, Setup};
+use flashlab_samples::JobResult;
+use flashlab_spec::Job;
+use flashlab_target::{Observer, TargetError};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Jobs that are set up; their threads wait for the start.
+pub(crate) struct Runs<'a> {
+    runs: Vec<Run<'a>>,
+    messages: Sender<(usize, Message)>,
+    heard: Receiver<(usize, Message)>,
+}
+
+impl Default for Runs<'_> {
+    fn default() -> Self {
+        let (messages, heard) = channel();
+        Runs { runs: Vec::new(), messages, heard }
+    }
+}
+
+impl<'a> Runs<'a> {
+    /// Sets up one more job, which was admitted.
+    ///
+    /// # Errors
+    /// As [`Run::new`].
+    pub(crate) fn add(
+        &mut self,
+        job: &'a Job,
+        path: &'a Path,
+        setup: Setup,
+        direct: bool,
+    ) -> Result<&mut Run<'a>, TargetError> {
+        let threads_before = self.runs.iter().map(Run::numjobs).sum();
+        let line = Line { place: self.runs.len(), threads_before, messages: &self.messages, heard: &self.heard };
+        self.runs.push(Run::new(job, path, setup, direct, line)?);
+        let last = self.runs.len() - 1;
+        Ok(&mut self.runs[last])
+    }
+
+    /// Starts all threads together and runs all jobs to their ends. The results are in the order of the jobs;
+    /// those of several have no CPU time, since that of the process is of all of them.
+    ///
+    /// # Errors
+    /// [`TargetError::Io`] if a thread panicked, which is a fault of this program.
+    pub(crate) fn finish(self, start: Instant, observer: &mut dyn Observer) -> Result<Vec<JobResult>, TargetError> {
+        let Runs { mut runs, messages, heard } = self;
+        // What is left are the threads' own.
+        drop(messages);
+        let clock = Clock::from(start);
+        runs.iter_mut().for_each(|run| run.start(start));
+        let mut tick_ns = 0;
+        while runs.iter().any(Run::is_running) {
+            let now = clock.now_ns();
+            runs.iter_mut().for_each(|run| run.mark_edges(now));
+            if now >= tick_ns {
+                tick_ns = now + TICK_NS;
+                tick(&mut runs, now, observer);
+            }
+            match heard.recv_timeout(nap(&runs, now, tick_ns)) {
+                Ok((place, message)) => runs[place].hear(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                // All senders are gone, so no thread is running whatever it last said.
+                Err(RecvTimeoutError::Disconnected) => {
+                    runs.iter_mut().for_each(|run| run.lose_running("a thread ended without a word"));
+                }
+            }
+            if runs.iter().any(Run::is_broken) {
+                runs.iter().for_each(Run::stop);
+            }
+            runs.iter_mut().for_each(|run| run.take_intervals(observer));
+        }
+        let is_alone = runs.len() == 1;
+        let results = runs.into_iter().map(|run| run.finish(observer));
+        results.map(|result| result.map(|r| JobResult { cpu: r.cpu.filter(|_| is_alone), ..r })).collect()
+    }
+}
+
+/// Tells how far all are, and passes on a stop.
+fn tick(runs: &mut [Run<'_>], now: u64, observer: &mut dyn Observer) {
+    let each: Vec<_> = runs.iter_mut().map(|run| (run.is_running(), run.progress(now))).collect();
+    observer.progress(&of_all(&each));
+    if observer.stop_requested() {
+        runs.iter().for_each(Run::stop);
+    }
+    runs.iter_mut().for_each(|run| run.leave_stuck_threads(now));
+}
+
+/// How long to wait for a message: until the next tick or edge.
+fn nap(runs: &[Run<'_>], now: u64, tick_ns: u64) -> Duration {
+    let edges = runs.iter().filter_map(|run| run.next_edge(now));
+    let next = edges.chain(Some(tick_ns).filter(|tick| *tick > now)).min();
+    Duration::from_nanos(next.unwrap_or(now + TICK_NS) - now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::Modes;
+    use crate::{EngineChoice, Tuning, verify};
+    use flashlab_spec::{Region, Rw};
+    use flashlab_target::Unobserved;
+    use flashlab_units::{Bytes, Nanos};
+    use std::sync::Arc;
+
+    fn job() -> Job {
+        Job {
+            numjobs: 2,
+            runtime: Some(Nanos::secs(10)),
+            ramp: Nanos::secs(10),
+            ..Job::new("w", Rw::Read, Bytes::kib(4), Region { offset: Bytes::ZERO, length: Bytes::kib(64) })
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_stops_the_others_and_is_reported() {
+        let file = tempfile::tempfile().expect("file");
+        file.set_len(64 << 10).expect("size");
+        // Was not admitted: one block can't be shared by two sequential threads, which panics in both.
+        let job = Job { region: Region { offset: Bytes::ZERO, length: Bytes::kib(4) }, ..job() };
+        let setup = Setup {
+            file: Arc::new(file),
+            engine: EngineChoice::Psync,
+            tuning: Tuning::default(),
+            modes: Modes::default(),
+            logical_block: Bytes(512),
+            is_block_device: false,
+            geometry: verify::geometry(&job, Bytes(512), 0),
+            ledger: None,
+            stuck_after_ns: 1_000_000_000,
+        };
+        let mut runs = Runs::default();
+        runs.add(&job, Path::new("/x"), setup, false).expect("set up");
+        let error = runs.finish(Instant::now(), &mut Unobserved).expect_err("a panic").to_string();
+        assert!(error.contains("not validated") && error.contains("fault of flashlab"), "{error}");
+    }
+}
