@@ -570,6 +570,24 @@ mod tests {
         }
     }
 
+    /// What is too late to be counted comes out at once, long before its time, so that it is noticed.
+    #[test]
+    fn a_time_beyond_the_last_is_known_by_the_next_event() {
+        let (now, late) = ((1 << 61) - 10, (1 << 61) + 1_000_000);
+        for lane in [None, Some(Lane::Complete)] {
+            let mut queue = EventQueue::default();
+            queue.add(now, Event::of(What::Submit, 0));
+            assert_eq!(queue.next::<false>(), Some((now, Event::of(What::Submit, 0))));
+            queue.add(now + 5, Event::of(What::Submit, 1));
+            match lane {
+                None => queue.add(late, Event::of(What::Submit, 2)),
+                Some(lane) => queue.add_in_order(lane, late, Event::of(What::Complete, 2)),
+            }
+            let (at, _) = queue.next::<false>().expect("two are left");
+            assert!(now - at >= 1 << 60, "{lane:?}: {at}");
+        }
+    }
+
     #[test]
     fn equal_times_keep_their_order() {
         let mut q = EventQueue::default();
