@@ -1,9 +1,10 @@
 //! Progress on standard error: one bar a run with step, rate and time left.
 
 use crate::stop::Stop;
+use flashlab_analysis::{RunRecord, RunStatus, StepRecord};
 use flashlab_lab::{Plan, RunObserver};
-use flashlab_samples::Origin;
-use flashlab_target::{Observer, Progress, StepOutcome};
+use flashlab_samples::{Origin, Provenance};
+use flashlab_target::{Observer, Progress, StepHeader, StepOutcome};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub(crate) struct Bar {
     starts: Vec<f64>,
     step: usize,
     title: String,
+    /// What the store could not keep.
+    lost: Option<StepRecord>,
 }
 
 impl Bar {
@@ -32,12 +35,25 @@ impl Bar {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(format!("{} {}", plan.target.id, plan.suite.id));
         bar.enable_steady_tick(Duration::from_millis(250));
-        Bar { bar, stop, starts: starts(plan), step: 0, title: String::new() }
+        Bar { bar, stop, starts: starts(plan), step: 0, title: String::new(), lost: None }
     }
 
     /// Removes it.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+
+    /// What the store could not keep, as a run of its own.
+    pub(crate) fn lost(&mut self, plan: &Plan, provenance: &Provenance) -> Option<RunRecord> {
+        let step = self.lost.take()?;
+        Some(RunRecord {
+            id: 0,
+            suite: plan.suite.clone(),
+            provenance: provenance.clone(),
+            status: RunStatus::Failed("the store could not keep what follows".into()),
+            steps_planned: plan.steps.len() as u32,
+            steps: vec![step],
+        })
     }
 
     fn place(&self, share: f64) {
@@ -114,5 +130,16 @@ impl RunObserver for Bar {
 
     fn step_kept(&mut self, _outcome: &StepOutcome) {
         self.place(1.0);
+    }
+
+    fn step_lost(&mut self, step: &StepHeader, outcome: &StepOutcome) {
+        self.lost = Some(StepRecord {
+            index: step.index,
+            round: step.round,
+            title: step.title.clone(),
+            points: outcome.points.clone(),
+            state_after: outcome.state_after,
+            remarks: outcome.remarks.clone(),
+        });
     }
 }

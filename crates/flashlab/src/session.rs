@@ -62,6 +62,17 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Prints what the store could not keep, so that what was measured is not lost with it.
+    pub(crate) fn show_lost(&self, records: &[RunRecord]) -> anyhow::Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        eprintln!("flashlab: the store could not keep what follows; copy it from here");
+        show(records, self.json.as_deref(), self.replace)
+    }
+}
+
 /// Outputs, store and inputs are files of their own.
 fn keep_apart(keep: &Keep, store: &Path, inputs: &[(&str, &Path)]) -> Result<(), CliError> {
     let report = keep.out.as_ref().map(|out| ReportFolder::outputs(out)).unwrap_or_default();

@@ -5,7 +5,7 @@ use flashlab_store::Store;
 use flashlab_target::{Journal, JournalError, RunEnd, RunHeader, RunId, StepHeader, StepOutcome};
 use std::borrow::BorrowMut;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 /// The journal of one of several threads that keep their runs in one store.
 pub(crate) struct SharedJournal<'a, S> {
@@ -50,8 +50,14 @@ impl<S: BorrowMut<Store>> Journal for SharedJournal<'_, S> {
         step: &StepHeader,
         point: u32,
         intervals: &[Interval],
-    ) -> Result<(), JournalError> {
-        self.with(|store| store.keep_intervals(run, step, point, intervals))
+    ) -> Result<bool, JournalError> {
+        // Nor does it wait for the other threads.
+        let mut store = match self.store.try_lock() {
+            Ok(store) => store,
+            Err(TryLockError::Poisoned(store)) => store.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+        };
+        (*store).borrow_mut().keep_intervals(run, step, point, intervals)
     }
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
         self.with(|store| store.commit_step(run, step, outcome))

@@ -5,7 +5,7 @@ use crate::progress::{Bar, Bars};
 use crate::session::Session;
 use crate::shared::SharedJournal;
 use crate::stop::Stop;
-use flashlab_analysis::{figures, remarks};
+use flashlab_analysis::{RunRecord, figures, remarks};
 use flashlab_io::{FileTarget, Member, Step, Sum, in_step};
 use flashlab_lab::{Finished, LabError, Plan, StepKind, coordinates, run_plan};
 use flashlab_samples::{DriveState, Interval, Origin, PointResult, Provenance, TargetIdentity, TargetKind};
@@ -14,11 +14,14 @@ use flashlab_store::Store;
 use flashlab_target::{Journal, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, StepPlace, Target};
 use flashlab_units::{Bytes, Nanos};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Intervals of each target that are in memory at once while the sum is made.
 const INTERVALS_AT_ONCE: u64 = 64;
+/// As long as any other call waits for a store that others use.
+const PATIENCE: Duration = Duration::from_secs(60);
+const A_MOMENT: Duration = Duration::from_millis(20);
 /// More targets than this are counted in the name of their sum rather than named.
 const NAMES_MAX: usize = 3;
 
@@ -30,8 +33,8 @@ pub(crate) struct Part {
 
 /// Runs all of them at the same time, point by point. One that fails marks itself and the others go on.
 /// The runs in their order, and last that of the sum.
-pub(crate) fn run(parts: Vec<Part>, session: &mut Session, stop: Stop) -> anyhow::Result<Vec<Finished>> {
-    let begun = Instant::now();
+pub(crate) fn run(parts: Vec<Part>, session: &mut Session) -> anyhow::Result<Vec<Finished>> {
+    let stop = session.stop.clone();
     let identities: Vec<TargetIdentity> = parts.iter().map(|part| part.target.identity().clone()).collect();
     let (targets, plans): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.target, part.plan)).unzip();
     let provenance = origin::provenance(Origin::Measured, plans[0].seed, &whole(&identities));
@@ -53,8 +56,10 @@ pub(crate) fn run(parts: Vec<Part>, session: &mut Session, stop: Stop) -> anyhow
         let join = |t: std::thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
         threads.into_iter().map(|(run, thread)| (run, join(thread))).collect::<Vec<_>>()
     });
-    let (runs, ended): (Vec<Option<RunId>>, Vec<Result<Finished, LabError>>) = ended.into_iter().unzip();
     bars.clear();
+    let (runs, ended): (Vec<Option<RunId>>, Vec<_>) = ended.into_iter().unzip();
+    let (ended, lost): (Vec<Result<Finished, LabError>>, Vec<Option<RunRecord>>) = ended.into_iter().unzip();
+    session.show_lost(&lost.into_iter().flatten().collect::<Vec<_>>())?;
     // A target that gave no result has closed its run as failed; the others have theirs.
     if !ended.iter().any(Result::is_ok) {
         let first = ended.into_iter().find_map(Result::err);
@@ -63,9 +68,9 @@ pub(crate) fn run(parts: Vec<Part>, session: &mut Session, stop: Stop) -> anyhow
     for error in ended.iter().filter_map(|ended| ended.as_ref().err()) {
         eprintln!("flashlab: {error}\n  the other targets went on");
     }
-    let all = All { identities: &identities, runs: &runs, ended: &ended, plan: &plans[0], step: &step };
-    let store = store.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let sum = all.keep(store, &provenance, Nanos::from_duration(begun.elapsed()))?;
+    let kept = runs.iter().map(|run| kept(&session.store, *run)).collect::<anyhow::Result<Vec<_>>>()?;
+    let all = All { identities: &identities, runs: &runs, ended: &ended, kept: &kept, plan: &plans[0], step: &step };
+    let sum = all.keep(&mut session.store, &provenance)?;
     Ok(ended.into_iter().flatten().chain([sum]).collect())
 }
 
@@ -76,13 +81,33 @@ fn one(
     mut journal: SharedJournal<'_, &mut Store>,
     stop: Stop,
     bars: &Bars,
-) -> Result<Finished, LabError> {
+) -> (Result<Finished, LabError>, Option<RunRecord>) {
     let provenance = origin::provenance(member.origin(), plan.seed, member.identity());
     let mut bar = Bar::new(plan, stop, Some(bars));
     let finished = run_plan(plan, &mut member, &mut journal, &provenance, &mut bar);
     bar.clear();
     bars.one_done();
-    finished
+    (finished, bar.lost(plan, &provenance))
+}
+
+/// What the store has of one target at a place.
+struct Kept {
+    state: DriveState,
+    /// Of each load, in their order.
+    remarks: Vec<Vec<String>>,
+}
+
+/// What the store has of one target, but for its figures; a step without results, such as one that was
+/// dropped, is not among it.
+fn kept(store: &Store, run: Option<RunId>) -> anyhow::Result<BTreeMap<StepPlace, Kept>> {
+    let Some(run) = run else { return Ok(BTreeMap::new()) };
+    let steps = store.run(run.0)?.steps.into_iter();
+    let with_place = steps.filter_map(|step| {
+        let state = step.points.first()?.state;
+        let remarks = step.points.into_iter().map(|point| point.remarks).collect();
+        Some((StepPlace { step: step.index, round: step.round }, Kept { state, remarks }))
+    });
+    Ok(with_place.collect())
 }
 
 /// All targets as one.
@@ -106,24 +131,24 @@ struct All<'a> {
     identities: &'a [TargetIdentity],
     runs: &'a [Option<RunId>],
     ended: &'a [Result<Finished, LabError>],
+    kept: &'a [BTreeMap<StepPlace, Kept>],
     plan: &'a Plan,
     step: &'a Step,
 }
 
 impl All<'_> {
-    /// Keeps the sums as a run of their own: of each place of the plan where all that did not fail were at work.
-    fn keep(&self, store: &mut Store, provenance: &Provenance, wall: Nanos) -> anyhow::Result<Finished> {
-        let (suite, steps) = (self.plan.suite.clone(), self.plan.steps.len() as u32);
+    /// Keeps the sums as a run of their own: of each place of the plan where all that did not fail were at
+    /// work and have their results in the store.
+    fn keep(&self, store: &mut Store, provenance: &Provenance) -> anyhow::Result<Finished> {
+        let suite = self.plan.suite.clone();
+        let steps = self.plan.steps.iter().filter(|step| !step.kind.jobs().is_empty()).count() as u32;
         let run = store.begin_run(&RunHeader { suite, provenance: provenance.clone(), steps })?;
-        let states = self.states(store)?;
         let mut checkpoints = 0;
         for place in self.step.places() {
             let planned = &self.plan.steps[place.step as usize];
             let named = named(&planned.kind, place, &mut checkpoints);
-            let sums = named.into_iter().enumerate();
-            let sums = sums.filter_map(|(load, named)| Some((load, named, self.step.sum(place, load)?)));
-            let sums: Vec<_> = sums.filter(|(_, _, sum)| !self.is_missed(sum)).collect();
-            if sums.is_empty() {
+            let there: Vec<usize> = (0..self.kept.len()).filter(|i| self.kept[*i].contains_key(&place)).collect();
+            if named.is_empty() || there.is_empty() || self.is_one_done(place, &there) {
                 continue;
             }
             let header = StepHeader {
@@ -133,25 +158,51 @@ impl All<'_> {
                 jobs: planned.kind.jobs().to_vec(),
             };
             store.begin_step(run, &header)?;
-            let state = states.get(&place).copied().unwrap_or(DriveState::UNKNOWN);
-            let mut points = Vec::with_capacity(sums.len());
-            for (load, (job, pass), mut sum) in sums {
-                self.add_up(store, (run, points.len() as u32), &header, load, &mut sum)?;
-                points.push(self.point((load, &job, pass), &header.jobs, state, sum));
+            let state = self.state(place, &there);
+            let (mut points, mut said, mut wall) = (Vec::new(), Vec::new(), Nanos::ZERO);
+            for (load, (job, pass)) in named.into_iter().enumerate() {
+                let sum = self.step.sum(place, load, &there);
+                match sum.filter(|sum| self.series_are_whole(store, place, load, sum)) {
+                    Some(mut sum) => {
+                        self.add_up(store, (run, points.len() as u32), &header, load, &mut sum)?;
+                        wall = wall.max(sum.result.ramp + sum.result.elapsed);
+                        points.push(self.point(place, load, (&job, pass), state, sum));
+                    }
+                    None => said.push(format!(
+                        "no sum of {}: the targets have no whole interval of the series in common; a shorter one is --interval 100ms",
+                        job.workload
+                    )),
+                }
             }
-            store.commit_step(run, &header, &StepOutcome { points, state_after: state, remarks: vec![], wall })?;
+            said.iter().for_each(|text| eprintln!("flashlab: {}: {text}", planned.title));
+            store.commit_step(run, &header, &StepOutcome { points, state_after: state, remarks: said, wall })?;
         }
         let end = self.end();
         store.end_run(run, &end)?;
         Ok(Finished { run, end, steady_reached: self.ended.iter().flatten().all(|finished| finished.steady_reached) })
     }
 
-    /// Whether a target that did not fail was not at work any more: it was steady earlier.
-    fn is_missed(&self, sum: &Sum) -> bool {
-        let is_well = |ended: &Result<Finished, LabError>| {
-            matches!(ended, Ok(Finished { end: RunEnd::Done | RunEnd::Interrupted, .. }))
+    /// Whether a target that is not among those `there` did well all the same: it was steady earlier, or its
+    /// step was dropped by a stop.
+    fn is_one_done(&self, place: StepPlace, there: &[usize]) -> bool {
+        let was_further = |i: usize| self.kept[i].range(place..).next().is_some();
+        let is_well = |i: usize| matches!(self.ended[i], Ok(Finished { end: RunEnd::Done | RunEnd::Interrupted, .. }));
+        (0..self.kept.len()).any(|i| !there.contains(&i) && (was_further(i) || is_well(i)))
+    }
+
+    /// The state of the targets, where it is the same for all of them.
+    fn state(&self, place: StepPlace, there: &[usize]) -> DriveState {
+        let mut states = there.iter().filter_map(|i| self.kept[*i].get(&place)).map(|kept| kept.state);
+        let first = states.next().unwrap_or(DriveState::UNKNOWN);
+        if states.all(|state| state == first) { first } else { DriveState::UNKNOWN }
+    }
+
+    /// Whether the store has all that the sum is made from.
+    fn series_are_whole(&self, store: &Store, place: StepPlace, load: usize, sum: &Sum) -> bool {
+        let has_last = |run: RunId| {
+            store.intervals(run, place, load as u32, sum.intervals - 1, 1).is_ok_and(|last| !last.is_empty())
         };
-        self.ended.iter().enumerate().any(|(i, ended)| is_well(ended) && !sum.targets.contains(&i))
+        sum.targets.iter().all(|target| self.runs[*target].is_some_and(has_last))
     }
 
     /// Adds the series of one load on all targets in a sum, a few intervals at a time, so that a run of days
@@ -178,26 +229,15 @@ impl All<'_> {
                 }
             }
             all.iter().for_each(|interval| sum.add(interval));
-            store.keep_intervals(run, header, point, &all)?;
+            // No job runs any more, so that this may wait for others.
+            let since = Instant::now();
+            while !store.keep_intervals(run, header, point, &all)? {
+                anyhow::ensure!(since.elapsed() < PATIENCE, "{}: in use by another program", store.path().display());
+                std::thread::sleep(A_MOMENT);
+            }
             first += u64::from(limit);
         }
         Ok(())
-    }
-
-    /// The state of the targets at each place, where it was the same for all of them.
-    fn states(&self, store: &Store) -> anyhow::Result<BTreeMap<StepPlace, DriveState>> {
-        let mut states: BTreeMap<StepPlace, DriveState> = BTreeMap::new();
-        for run in self.runs.iter().flatten() {
-            for step in store.run(run.0)?.steps {
-                let place = StepPlace { step: step.index, round: step.round };
-                let Some(state) = step.points.first().map(|point| point.state) else { continue };
-                let known = states.entry(place).or_insert(state);
-                if *known != state {
-                    *known = DriveState::UNKNOWN;
-                }
-            }
-        }
-        Ok(states)
     }
 
     fn end(&self) -> RunEnd {
@@ -218,8 +258,9 @@ impl All<'_> {
     /// The point of a sum of the load at this position among those that ran at the same time.
     fn point(
         &self,
-        (load, job, pass): (usize, &Job, Option<u32>),
-        at_once: &[Job],
+        place: StepPlace,
+        load: usize,
+        (job, pass): (&Job, Option<u32>),
         state: DriveState,
         sum: Sum,
     ) -> PointResult {
@@ -227,21 +268,20 @@ impl All<'_> {
             let each = self.identities.iter().enumerate().filter(|(i, _)| sum.targets.contains(i) == is_in);
             each.map(|(_, identity)| identity.id.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let mut said = vec![format!(
-            "sum of {} targets over the {} in which all were at work: {}; iodepth and numjobs are those of each",
-            sum.targets.len(),
-            sum.result.elapsed,
-            names(true)
-        )];
+        let mut said = match sum.targets.as_slice() {
+            [_] => vec![format!("of one target alone: {}", names(true))],
+            all => vec![format!(
+                "sum of {} targets over the {} in which all were at work: {}; iodepth and numjobs are those of each",
+                all.len(),
+                sum.result.elapsed,
+                names(true)
+            )],
+        };
         if sum.targets.len() < self.identities.len() {
             said.push(format!("not a clean result: left out, as it failed or was refused: {}", names(false)));
         }
-        let others = at_once.iter().enumerate().filter(|(i, _)| *i != load);
-        let others: Vec<&str> = others.map(|(_, job)| job.workload.as_str()).collect();
-        if !others.is_empty() {
-            said.push(format!("ran at the same time as {} on each target", others.join("; ")));
-        }
         said.extend(remarks(&sum.result, state.condition));
+        said.extend(self.said_of_each(place, load, &sum, &said));
         PointResult {
             at: coordinates(&whole(self.identities).id, &self.plan.suite.id, job, pass),
             state,
@@ -250,6 +290,28 @@ impl All<'_> {
             job: Some(sum.result),
             remarks: said,
         }
+    }
+
+    /// What was said of the targets and is not said of the sum yet, with their names unless it was said of all.
+    fn said_of_each(&self, place: StepPlace, load: usize, sum: &Sum, said: &[String]) -> Vec<String> {
+        let mut by_text: Vec<(&str, Vec<&str>)> = Vec::new();
+        for target in &sum.targets {
+            let remarks = self.kept[*target].get(&place).and_then(|kept| kept.remarks.get(load));
+            // How far percentiles and windows reach is said of the sum itself.
+            let is_of_it_alone = |text: &&String| text.starts_with("fewer than") || text.starts_with("interrupted");
+            for text in remarks.into_iter().flatten().filter(|text| !said.contains(text) && !is_of_it_alone(text)) {
+                let name = self.identities[*target].id.as_str();
+                match by_text.iter_mut().find(|(known, _)| *known == text) {
+                    Some((_, names)) => names.push(name),
+                    None => by_text.push((text, vec![name])),
+                }
+            }
+        }
+        let all = sum.targets.len();
+        let told = |(text, names): (&str, Vec<&str>)| {
+            if names.len() == all { text.to_owned() } else { format!("{}: {text}", names.join(", ")) }
+        };
+        by_text.into_iter().map(told).collect()
     }
 }
 

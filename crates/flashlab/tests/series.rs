@@ -30,7 +30,8 @@ fn every_interval_of_a_long_job_is_exported() {
         assert!(of.is_sorted_by_key(|row| row[8].parse::<u64>().expect("a start")));
         let sum = |at: usize| of.iter().map(|row| row[at].parse::<u64>().expect("a number")).sum::<u64>();
         assert_eq!((Some(sum(11)), Some(sum(12))), (job[direction]["ios"].as_u64(), job[direction]["bytes"].as_u64()));
-        let longest = of.iter().map(|row| row[17].parse::<u64>().expect("a number")).max();
+        // Empty where nothing came back.
+        let longest = of.iter().filter_map(|row| row[17].parse::<u64>().ok()).max();
         assert_eq!(longest, job[direction]["lat"]["histogram"]["max_ns"].as_u64());
     }
     assert_eq!(job["series"].as_array().map(Vec::len), Some(300));
@@ -137,4 +138,72 @@ fn a_suite_runs_on_several_targets_in_step() {
     place.flashlab("load --on ./c.img --size 32M --rw write --bs 1M --store fill.db").code(0);
     let model = place.flashlab("run quick --on ./a.img,p5430-30").code(2);
     assert!(model.err.contains("several targets at once are real ones"), "{}", model.err);
+}
+
+/// The sum is made of what the targets' own runs have, and says what was said there.
+#[test]
+fn a_sum_holds_no_more_than_the_runs_that_it_is_of() {
+    let place = Place::new();
+    for name in ["a.img", "b.img"] {
+        place.flashlab(&format!("load --on ./{name} --size 16M --rw write --bs 1M --store fill.db")).code(0);
+    }
+    // Too short for a whole interval: it says so.
+    let short = place.flashlab("load --on ./a.img,./b.img --rw read --bs 1M --json -").code(0);
+    assert!(short.err.contains("no sum of") && short.err.contains("--interval"), "{}", short.err);
+    let sum = &short.json()["runs"][2];
+    assert_eq!(sum["steps"][0]["points"].as_array().map(Vec::len), Some(0));
+    assert!(sum["steps"][0]["remarks"].to_string().contains("no sum of"), "{sum}");
+
+    // A target that goes on in spite of errors: neither its run nor the sum is clean.
+    let cut = std::fs::File::options().write(true).open(place.path("b.img")).expect("a file");
+    let mut command = Command::new(FLASHLAB);
+    let load = "load --on ./a.img,./b.img --rw randread --runtime 1500ms --interval 100ms --continue-on-error 9999999";
+    command.args(load.split(' ')).args(["--json", "-"]).current_dir(place.path("")).stderr(Stdio::piped());
+    let child = command.stdout(Stdio::piped()).spawn().expect("a process");
+    std::thread::sleep(Duration::from_millis(700));
+    cut.set_len(1 << 20).expect("cut");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(3));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let point = |run: usize| &json["runs"][run]["steps"][0]["points"][0];
+    let errors = |run: usize| point(run)["job"]["errors"][0]["count"].as_u64();
+    assert!(errors(1) > Some(0) && errors(2) == errors(1) && errors(0).is_none(), "{json}");
+    let said = point(2)["remarks"].to_string();
+    assert!(said.contains("went on in spite of errors") && said.contains("b.img: "), "{said}");
+    cut.set_len(16 << 20).expect("a size");
+
+    // A fill that is stopped is dropped, and so it has no sum.
+    place.write(
+        "fill.toml",
+        SEVERAL.replace("64KiB", "4KiB").replace("iodepth = 4\npasses = 1", "iodepth = 1\npasses = 9"),
+    );
+    let mut command = Command::new(FLASHLAB);
+    let run = "run fill.toml --on ./a.img,./b.img --size 16M --interval 10ms --store stop.db --overwrite";
+    let child = command.args(run.split(' ')).current_dir(place.path("")).stdout(Stdio::piped()).spawn();
+    let child = child.expect("a process");
+    std::thread::sleep(Duration::from_millis(1_200));
+    place.command("kill", &["-INT", &child.id().to_string()]).code(0);
+    assert_eq!(child.wait_with_output().expect("an end").status.code(), Some(130));
+    let json = place.flashlab("export 1 2 3 --json --store stop.db").code(0).json();
+    let places = |run: usize| {
+        let steps = json["runs"][run]["steps"].as_array().expect("steps");
+        let with_points =
+            steps.iter().filter(|step| step["points"].as_array().is_some_and(|points| !points.is_empty()));
+        with_points.map(|step| (step["index"].as_u64(), step["round"].as_u64())).collect::<Vec<_>>()
+    };
+    assert!(places(2).iter().all(|at| places(0).contains(at) && places(1).contains(at)), "{json}");
+}
+
+#[test]
+fn what_the_store_can_not_keep_is_shown() {
+    let place = Place::new();
+    place.flashlab("load --on ./t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    place.flashlab("load --on ./t.img --rw randread --runtime 100ms").code(0);
+    // As if the disk were full when the step is to be kept.
+    let refuse = "CREATE TRIGGER full BEFORE INSERT ON points BEGIN SELECT RAISE(ABORT, 'no space'); END";
+    rusqlite::Connection::open(place.path("flashlab.db")).and_then(|sql| sql.execute_batch(refuse)).expect("a trigger");
+    let done = place.flashlab("load --on ./t.img --rw randread --runtime 200ms --json result.json").code(3);
+    assert!(done.err.contains("could not keep what follows") && done.err.contains("no space"), "{}", done.err);
+    assert!(done.out.contains("rand-read-4k") && done.out.contains("IOPS"), "{}", done.out);
+    assert!(place.read("result.json").contains("\"histogram\""));
 }

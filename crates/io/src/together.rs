@@ -5,8 +5,8 @@
 use crate::machine::process_cpu;
 use crate::target::{FileTarget, only};
 use flashlab_samples::{
-    CpuTime, DirectionResult, Ended, Granted, HealthLog, Interval, IntervalDirection, JobResult, LatencyHistogram,
-    Origin, Series, TargetIdentity,
+    CpuTime, DirectionResult, Ended, ErrorCount, Granted, HealthLog, Interval, IntervalDirection, JobResult,
+    LatencyHistogram, Origin, Series, TargetIdentity,
 };
 use flashlab_spec::Job;
 use flashlab_target::{Observer, Purge, StepPlace, Target, TargetError};
@@ -60,6 +60,7 @@ struct Part {
     /// Length of the intervals of its series.
     interval: Nanos,
     ended: Ended,
+    errors: Vec<ErrorCount>,
     granted: Granted,
 }
 
@@ -91,10 +92,10 @@ impl Step {
     }
 
     /// The sum at a place of the jobs at this position among those that ran at the same time (0 where there is
-    /// one), to which the intervals are still to be added; `None` if no target came to its end there after a
-    /// whole interval, or if their ramps or the lengths of their intervals differ.
-    pub fn sum(&self, place: StepPlace, load: usize) -> Option<Sum> {
-        sum(self.state().rounds.get(&place)?, load)
+    /// one), of the targets among `targets`; the intervals are still to be added. `None` if none of these came
+    /// to its end there after a whole interval, or if their ramps or the lengths of their intervals differ.
+    pub fn sum(&self, place: StepPlace, load: usize, targets: &[usize]) -> Option<Sum> {
+        sum(self.state().rounds.get(&place)?, load, targets)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -169,6 +170,7 @@ impl Target for Member {
                 ramp: result.ramp,
                 interval: self.target.interval(),
                 ended: result.ended,
+                errors: result.errors.clone(),
                 granted: result.granted.clone(),
             }));
         }
@@ -196,8 +198,8 @@ impl Drop for Member {
     }
 }
 
-fn sum(round: &Round, load: usize) -> Option<Sum> {
-    let is_whole = |part: &&Part| part.load == load && part.ended != Ended::Failed;
+fn sum(round: &Round, load: usize, targets: &[usize]) -> Option<Sum> {
+    let is_whole = |part: &&Part| part.load == load && part.ended != Ended::Failed && targets.contains(&part.number);
     let mut whole: Vec<&Part> = round.parts.iter().filter(is_whole).collect();
     whole.sort_by_key(|part| part.number);
     // Windows that begin at different times, or are cut in another way, have no common intervals.
@@ -219,7 +221,7 @@ fn sum(round: &Round, load: usize) -> Option<Sum> {
         shares: Vec::new(),
         granted: granted(whole.iter().map(|part| &part.granted)),
         classes: Vec::new(),
-        errors: Vec::new(),
+        errors: errors(&whole),
         cpu: round.cpu.zip(round.cpu_end).filter(|_| is_alone).map(|(begin, end)| CpuTime {
             user: end.user.saturating_sub(begin.user),
             system: end.system.saturating_sub(begin.system),
@@ -230,6 +232,21 @@ fn sum(round: &Round, load: usize) -> Option<Sum> {
         interval_share: None,
     };
     Some(Sum { targets: whole.iter().map(|part| part.number).collect(), intervals, result })
+}
+
+/// Errors of all by kind; an offset says nothing where there are several targets.
+fn errors(parts: &[&Part]) -> Vec<ErrorCount> {
+    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+    for error in parts.iter().flat_map(|part| &part.errors) {
+        *all.entry(&error.kind).or_default() += error.count;
+    }
+    let count = |(kind, count): (&str, u64)| ErrorCount {
+        kind: kind.to_owned(),
+        count,
+        first_offset: None,
+        addresses: Vec::new(),
+    };
+    all.into_iter().map(count).collect()
 }
 
 fn add(into: &mut DirectionResult, from: &IntervalDirection) {

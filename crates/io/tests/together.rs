@@ -54,7 +54,7 @@ fn run(
 }
 
 fn sum_at(step: &Step, n: u32) -> Option<Sum> {
-    step.sum(StepPlace { step: n, round: 0 }, 0)
+    step.sum(StepPlace { step: n, round: 0 }, 0, &[0, 1, 2])
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn loads_at_the_same_time_on_several_targets_have_a_sum_each() {
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     for (load, whole) in [(0, 4), (1, 2)] {
-        let mut sum = step.sum(StepPlace::default(), load).expect("a sum");
+        let mut sum = step.sum(StepPlace::default(), load, &[0, 1, 2]).expect("a sum");
         assert_eq!((sum.targets.as_slice(), sum.intervals, sum.result.cpu), (&[0, 1][..], whole, None));
         for at in 0..whole as usize {
             each.iter().for_each(|results| sum.add(&results[load].series.intervals[at]));
@@ -157,7 +157,7 @@ fn loads_at_the_same_time_on_several_targets_have_a_sum_each() {
         assert_eq!([sum.result.read.ios, sum.result.write.ios], expected);
         assert_eq!((expected[0] > 0, expected[1] > 0), (load == 0, load == 1));
     }
-    assert_eq!(step.sum(StepPlace::default(), 2), None);
+    assert_eq!(step.sum(StepPlace::default(), 2, &[0, 1, 2]), None);
 }
 
 /// Targets that need fewer rounds wait for the others before the next step.
@@ -190,12 +190,14 @@ fn who_is_further_waits_for_the_others() {
     });
     let took_part = |step_number, round| {
         let place = StepPlace { step: step_number, round };
-        step.sum(place, 0).map(|sum| sum.targets)
+        step.sum(place, 0, &[0, 1, 2]).map(|sum| sum.targets)
     };
     assert_eq!(took_part(0, 1), Some(vec![0, 1, 2]));
     assert_eq!(took_part(0, 2), Some(vec![1, 2]));
     assert_eq!(took_part(0, 3), Some(vec![1]));
     assert_eq!(took_part(1, 0), Some(vec![0, 1, 2]));
+    let of_two = step.sum(StepPlace { step: 1, round: 0 }, 0, &[0, 2]);
+    assert_eq!(of_two.map(|sum| sum.targets), Some(vec![0, 2]));
     // Nobody is in the next step before the last is done with the one before.
     let last_round = ends[1][2].2;
     assert!(ends.iter().all(|of| of.last().is_some_and(|(place, begin, _)| place.step == 1 && *begin >= last_round)));

@@ -31,6 +31,8 @@ pub trait RunObserver: Observer {
     fn step_begins(&mut self, index: u32, of: u32, round: u32, title: &str);
     /// It is kept.
     fn step_kept(&mut self, outcome: &StepOutcome);
+    /// The journal could not keep it, which ends the run: here it is for the last time.
+    fn step_lost(&mut self, _step: &StepHeader, _outcome: &StepOutcome) {}
 }
 
 /// What became of a run.
@@ -151,7 +153,10 @@ impl Runner<'_> {
     }
 
     fn keep(&mut self, header: &StepHeader, outcome: &StepOutcome) -> Result<(), LabError> {
-        self.journal.commit_step(self.run, header, outcome)?;
+        if let Err(error) = self.journal.commit_step(self.run, header, outcome) {
+            self.observer.step_lost(header, outcome);
+            return Err(error.into());
+        }
         self.observer.step_kept(outcome);
         Ok(())
     }

@@ -232,6 +232,26 @@ fn a_long_series_goes_to_the_journal_while_the_job_runs() {
 }
 
 #[test]
+fn intervals_that_others_keep_from_being_kept_come_later() {
+    let mut lab = with_series(130);
+    lab.journal.busy = 5;
+    lab.run(&reads("[4]", "[1]")).expect("a run");
+    assert!(lab.calls.borrow().iter().any(|call| call.starts_with("65 intervals")), "{:?}", lab.calls.borrow());
+    let rest = &lab.journal.kept[0].1.points[0].job.as_ref().expect("a job").series.intervals;
+    let all = lab.journal.series.iter().map(|(_, interval)| interval).chain(rest);
+    assert_eq!(all.map(|i| i.start.0 / 1_000_000_000).collect::<Vec<_>>(), (0..130).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_can_not_be_kept_is_shown_to_who_watches() {
+    let mut lab = Lab::new();
+    lab.journal.room = 1;
+    lab.run(&reads("[4, 8]", "[1]")).expect_err("no space");
+    let lost: Vec<_> = lab.lost.iter().flat_map(|outcome| &outcome.points).map(|p| p.at.iodepth).collect();
+    assert_eq!(lost, [Some(8)]);
+}
+
+#[test]
 fn a_short_series_is_kept_with_its_result() {
     let mut lab = with_series(3);
     lab.run(&reads("[4]", "[1]")).expect("a run");

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// How long a call waits for another process to let go of the file. Far longer than any commit or
 /// read takes: giving up would lose a step that may have run for hours.
-const BUSY_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(60);
 
 /// Smallest page of an SQLite file. A file with fewer bytes is none; SQLite itself takes a file of one
 /// byte for an empty one and would write over it.

@@ -5,6 +5,7 @@
 
 use crate::cells::{Whole, json};
 use crate::error::Fault;
+use crate::file::BUSY_WAIT;
 use crate::process::ProcessStamp;
 use crate::{Store, StoreError, finite, series};
 use flashlab_samples::{Interval, JobResult, Metric, PointResult, Series};
@@ -12,6 +13,10 @@ use flashlab_target::{Journal, JournalError, RunEnd, RunHeader, RunId, StepHeade
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, named_params, params};
 use serde::Serialize;
 use std::path::Path;
+use std::time::Duration;
+
+/// While a job runs nothing else is done for it meanwhile, such as stopping it.
+const SHORT_WAIT: Duration = Duration::from_millis(20);
 
 /// The clock of the store, UTC in RFC 3339 with milliseconds, as SQL.
 macro_rules! now {
@@ -35,12 +40,20 @@ impl Journal for Store {
         step: &StepHeader,
         point: u32,
         intervals: &[Interval],
-    ) -> Result<(), JournalError> {
-        self.keep("keep the series of a job", |sql, path| {
+    ) -> Result<bool, JournalError> {
+        const ACTION: &str = "keep the series of a job";
+        self.wait_at_most(ACTION, SHORT_WAIT)?;
+        let kept = self.transact(|sql, path| {
             must_be_open(sql, path, run)?;
             let id = put_step(sql, path, run, step)?;
             series::put(sql, path, id, i64::from(point), intervals)
-        })
+        });
+        self.wait_at_most(ACTION, BUSY_WAIT)?;
+        match kept.map_err(|fault| fault.at(&self.path)) {
+            Ok(()) => Ok(true),
+            Err(StoreError::Busy { .. }) => Ok(false),
+            Err(error) => Err(error.into_journal(&self.path, ACTION)),
+        }
     }
 
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
@@ -59,14 +72,20 @@ impl Store {
         action: &'static str,
         work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T, Fault>,
     ) -> Result<T, JournalError> {
-        let Store { sql, path } = self;
-        let transact = || -> Result<T, Fault> {
-            let transaction = sql.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let value = work(&transaction, path)?;
-            transaction.commit()?;
-            Ok(value)
-        };
-        transact().map_err(|fault| fault.at(path).into_journal(path, action))
+        self.transact(work).map_err(|fault| fault.at(&self.path).into_journal(&self.path, action))
+    }
+
+    fn transact<T>(&mut self, work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T, Fault>) -> Result<T, Fault> {
+        let transaction = self.sql.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let value = work(&transaction, &self.path)?;
+        transaction.commit()?;
+        Ok(value)
+    }
+
+    /// How long a call waits for another process to let go of the file.
+    fn wait_at_most(&self, action: &'static str, wait: Duration) -> Result<(), JournalError> {
+        let set = self.sql.busy_timeout(wait);
+        set.map_err(|error| StoreError::from_sqlite(&self.path, error).into_journal(&self.path, action))
     }
 }
 

@@ -428,10 +428,10 @@ fn a_series_is_kept_while_its_job_runs_and_read_back_in_order() {
     let all: Vec<Interval> = (0..150).map(second).collect();
     // Of a try that was given up.
     store.begin_step(run, &step).expect("begun");
-    store.keep_intervals(run, &step, 0, &all[..7]).expect("kept");
+    assert!(store.keep_intervals(run, &step, 0, &all[..7]).expect("kept"));
     store.begin_step(run, &step).expect("begun again");
     for part in all[..120].chunks(60) {
-        store.keep_intervals(run, &step, 0, part).expect("kept");
+        assert!(store.keep_intervals(run, &step, 0, part).expect("kept"));
     }
     // What a killed process had kept is there to be looked at; the run has no such step.
     assert_eq!(store.intervals(run, place, 0, 50, 20).expect("read"), all[50..70]);
@@ -469,9 +469,9 @@ fn series_of_jobs_at_the_same_time_are_kept_apart() {
     };
     let (first, second) = (series(70, Nanos::secs(1)), series(140, Nanos::millis(500)));
     store.begin_step(run, &step).expect("begun");
-    store.keep_intervals(run, &step, 1, &second[..60]).expect("kept");
-    store.keep_intervals(run, &step, 0, &first[..60]).expect("kept");
-    store.keep_intervals(run, &step, 1, &second[60..120]).expect("kept");
+    assert!(store.keep_intervals(run, &step, 1, &second[..60]).expect("kept"));
+    assert!(store.keep_intervals(run, &step, 0, &first[..60]).expect("kept"));
+    assert!(store.keep_intervals(run, &step, 1, &second[60..120]).expect("kept"));
     let with = |series: &[Interval]| {
         let mut point = point.clone();
         point.job.as_mut().expect("a job").series.intervals = series.to_vec();
@@ -500,7 +500,7 @@ fn a_long_series_is_read_back_in_larger_pieces() {
     let count = 2 * SERIES_MAX + 5;
     store.begin_step(run, &step).expect("begun");
     let all: Vec<Interval> = (0..count).map(|i| Interval { start: Nanos::secs(i), ..one.clone() }).collect();
-    store.keep_intervals(run, &step, 0, &all).expect("kept");
+    assert!(store.keep_intervals(run, &step, 0, &all).expect("kept"));
     with_series(&mut done, vec![]);
     store.commit_step(run, &step, &done).expect("kept");
     let read = store.run(run.0).expect("run");
@@ -512,4 +512,25 @@ fn a_long_series_is_read_back_in_larger_pieces() {
     );
     assert_eq!(series.iter().map(|i| i.length.0).sum::<u64>(), count * 1_000_000_000);
     assert_eq!(series.iter().map(|i| i.read.lat.count()).sum::<u64>(), count * one.read.lat.count());
+}
+
+/// Nobody is kept waiting while a job runs: what can't be kept now is kept later.
+#[test]
+fn a_series_does_not_wait_for_others() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("s.db");
+    let mut store = Store::create_or_open(&path).expect("store");
+    let run = store.begin_run(&header(1)).expect("run");
+    let (step, place) = (step_header(0, 0), StepPlace { step: 0, round: 0 });
+    let intervals = job_result(20, 1).series.intervals;
+    store.begin_step(run, &step).expect("begun");
+    let other = rusqlite::Connection::open(&path).expect("another program");
+    for lock in ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", "BEGIN; SELECT * FROM runs"] {
+        other.execute_batch(lock).expect(lock);
+        assert!(!store.keep_intervals(run, &step, 0, &intervals).expect("no error"), "{lock}");
+        other.execute_batch("COMMIT").expect("released");
+        assert_eq!(store.intervals(run, place, 0, 0, 9).expect("read"), []);
+    }
+    assert!(store.keep_intervals(run, &step, 0, &intervals).expect("kept"));
+    assert_eq!(store.intervals(run, place, 0, 0, 9).expect("read"), intervals);
 }

@@ -67,14 +67,15 @@ pub trait Journal {
     fn begin_step(&mut self, run: RunId, step: &StepHeader) -> Result<(), JournalError>;
     /// Keeps more intervals of the series of a job that runs in a step that has begun; in order, each
     /// once. `point` is the position of its result among those of the step. Those that are in a result at its
-    /// commit follow them.
+    /// commit follow them. A job is running: where others use the journal this does not wait for them, and
+    /// gives back `false`; then nothing was kept, and the same intervals come again later.
     fn keep_intervals(
         &mut self,
         run: RunId,
         step: &StepHeader,
         point: u32,
         intervals: &[Interval],
-    ) -> Result<(), JournalError>;
+    ) -> Result<bool, JournalError>;
     /// Keeps a finished step, whole or not at all.
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError>;
     /// Closes a run.

@@ -11,13 +11,11 @@ use crate::progress::Bar;
 use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
 use crate::resolve::{self, Named};
 use crate::session::{Session, exit_of, how_it_ended};
-use crate::stop::Stop;
 use crate::together::{self, Part};
 use flashlab_drive::ModelledDrive;
 use flashlab_guard::Inspection;
 use flashlab_lab::{Finished, Plan, PlanOptions, TargetFacts, plan, run_plan};
 use flashlab_spec::Suite;
-use flashlab_store::Store;
 use flashlab_target::Target;
 use flashlab_units::Bytes;
 use std::path::{Path, PathBuf};
@@ -89,8 +87,7 @@ impl Request<'_> {
         let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
         let profile = drive.profile().clone();
         made.keep();
-        let stop = session.stop.clone();
-        let finished = one(plan, &mut drive, &mut session.store, stop)?;
+        let finished = one(plan, &mut drive, &mut session)?;
         session.finish(&[finished.run], &[profile], &format!("{} {}", means.title, plan.target.id))?;
         Ok(exit_of(&[finished]))
     }
@@ -132,13 +129,12 @@ impl Request<'_> {
             parts.push(Part { target, plan });
         }
         made.keep();
-        let stop = session.stop.clone();
         if let [Part { target, plan }] = parts.as_mut_slice() {
-            let finished = one(plan, target, &mut session.store, stop)?;
+            let finished = one(plan, target, &mut session)?;
             session.finish(&[finished.run], &[], &format!("{} {}", means.title, plan.target.id))?;
             return Ok(exit_of(&[finished]));
         }
-        let finished = together::run(parts, &mut session, stop)?;
+        let finished = together::run(parts, &mut session)?;
         let runs: Vec<_> = finished.iter().map(|finished| finished.run).collect();
         session.finish(&runs, &[], &format!("{} {of} targets at once", means.title))?;
         let Some((sum, each)) = finished.split_last() else { return Ok(Exit::Done) };
@@ -167,11 +163,12 @@ fn in_step(first: &Plan, other: &Plan) -> Result<(), CliError> {
 }
 
 /// Runs a plan with a bar.
-fn one(plan: &Plan, target: &mut dyn Target, store: &mut Store, stop: Stop) -> anyhow::Result<Finished> {
+fn one(plan: &Plan, target: &mut dyn Target, session: &mut Session) -> anyhow::Result<Finished> {
     let provenance = origin::provenance(target.origin(), plan.seed, target.identity());
-    let mut bar = Bar::new(plan, stop, None);
-    let finished = run_plan(plan, target, store, &provenance, &mut bar);
+    let mut bar = Bar::new(plan, session.stop.clone(), None);
+    let finished = run_plan(plan, target, &mut session.store, &provenance, &mut bar);
     bar.clear();
+    session.show_lost(bar.lost(plan, &provenance).as_slice())?;
     Ok(finished?)
 }
 

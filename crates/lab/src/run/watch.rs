@@ -63,9 +63,15 @@ impl Observer for JobWatch<'_> {
         // Those of a short job are kept with its result.
         if is_due {
             // Jobs stand behind the points in their order.
-            let kept = self.journal.keep_intervals(self.run, self.header, job as u32, waiting);
-            self.refused = self.refused.take().or(kept.err());
-            waiting.clear();
+            match self.journal.keep_intervals(self.run, self.header, job as u32, waiting) {
+                Ok(true) => waiting.clear(),
+                // Tried again with the next one.
+                Ok(false) => {}
+                Err(error) => {
+                    self.refused = self.refused.take().or(Some(error));
+                    waiting.clear();
+                }
+            }
         }
         None
     }

@@ -133,6 +133,8 @@ pub(crate) struct MockJournal {
     pub(crate) room: usize,
     /// Intervals that were kept while jobs ran.
     pub(crate) series: Vec<(u32, Interval)>,
+    /// Calls that others keep from keeping intervals.
+    pub(crate) busy: usize,
     /// Intervals that still fit.
     pub(crate) interval_room: usize,
 }
@@ -153,9 +155,13 @@ impl Journal for MockJournal {
         step: &StepHeader,
         point: u32,
         intervals: &[Interval],
-    ) -> Result<(), JournalError> {
+    ) -> Result<bool, JournalError> {
         assert_eq!(run, RunId(41));
         let (index, round, n) = (step.index, step.round, intervals.len());
+        if self.busy > 0 {
+            self.busy -= 1;
+            return Ok(false);
+        }
         if n > self.interval_room {
             let (path, action) = ("store.db".to_owned(), "keep intervals");
             return Err(JournalError { path, action, reason: "no space".into(), remedy: "free some".into() });
@@ -163,7 +169,7 @@ impl Journal for MockJournal {
         self.interval_room -= n;
         self.calls.borrow_mut().push(format!("{n} intervals {index}.{round}, point {point}"));
         self.series.extend(intervals.iter().map(|interval| (point, interval.clone())));
-        Ok(())
+        Ok(true)
     }
     fn commit_step(&mut self, run: RunId, step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
         assert_eq!(run, RunId(41));
@@ -188,6 +194,7 @@ struct Watcher {
     stop_after: Option<usize>,
     kept: Cell<usize>,
     begun: Vec<String>,
+    lost: Vec<StepOutcome>,
 }
 
 impl Observer for Watcher {
@@ -204,6 +211,9 @@ impl RunObserver for Watcher {
     fn step_kept(&mut self, _outcome: &StepOutcome) {
         self.kept.set(self.kept.get() + 1);
     }
+    fn step_lost(&mut self, _step: &StepHeader, outcome: &StepOutcome) {
+        self.lost.push(outcome.clone());
+    }
 }
 
 /// A whole run with all of its parts.
@@ -215,6 +225,8 @@ pub(crate) struct Lab {
     pub(crate) stop_after: Option<usize>,
     /// What the watcher was told.
     pub(crate) begun: Vec<String>,
+    /// What could not be kept.
+    pub(crate) lost: Vec<StepOutcome>,
 }
 
 impl Lab {
@@ -238,9 +250,10 @@ impl Lab {
             ends: vec![],
             room: usize::MAX,
             series: vec![],
+            busy: 0,
             interval_room: usize::MAX,
         };
-        Lab { target, journal, calls, stop_after: None, begun: vec![] }
+        Lab { target, journal, calls, stop_after: None, begun: vec![], lost: vec![] }
     }
 
     /// With another answer to the jobs.
@@ -259,10 +272,10 @@ impl Lab {
     }
 
     pub(crate) fn run_plan(&mut self, plan: &Plan) -> Result<Finished, LabError> {
-        let mut watcher = Watcher { stop_after: self.stop_after, kept: Cell::new(0), begun: vec![] };
+        let mut watcher = Watcher { stop_after: self.stop_after, kept: Cell::new(0), begun: vec![], lost: vec![] };
         let provenance = provenance(self.target.origin, self.target.identity.clone());
         let finished = run_plan(plan, &mut self.target, &mut self.journal, &provenance, &mut watcher);
-        self.begun = watcher.begun;
+        (self.begun, self.lost) = (watcher.begun, watcher.lost);
         finished
     }
 }

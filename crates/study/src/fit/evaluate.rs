@@ -97,7 +97,7 @@ impl Journal for Kept {
         _step: &StepHeader,
         _point: u32,
         _intervals: &[Interval],
-    ) -> Result<(), JournalError> {
+    ) -> Result<bool, JournalError> {
         unreachable!("a modelled drive has no wall clock, and so no series")
     }
     fn commit_step(&mut self, _run: RunId, _step: &StepHeader, outcome: &StepOutcome) -> Result<(), JournalError> {
