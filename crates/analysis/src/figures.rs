@@ -8,6 +8,9 @@ use flashlab_units::Nanos;
 /// In a feature that was in force: reads of what was never written.
 const UNWRITTEN: &str = "unwritten";
 
+/// In what says how much a check rests on.
+const CHECKED: &str = "blocks checked";
+
 /// Engines that ask nothing of the target.
 const NOTHING_DONE: [&str; 2] = ["null", "io_uring-nop"];
 
@@ -94,7 +97,10 @@ fn granted(granted: &Granted) -> impl Iterator<Item = String> {
     let found = |text: &&String| ["open loop", "verify-", "replay: "].iter().any(|what| text.starts_with(what));
     let asked = |text: &&String| ["IOPOLL:", "SQPOLL:", "io_uring:"].iter().any(|what| text.starts_with(what));
     let found = granted.features.iter().filter(found).take(FOUND_MAX).cloned();
-    found.chain(granted.refused.iter().filter(asked).map(|text| format!("asked for and not granted: {text}")))
+    let checked = granted.features.iter().filter(|text| text.contains(CHECKED)).cloned();
+    checked
+        .chain(found)
+        .chain(granted.refused.iter().filter(asked).map(|text| format!("asked for and not granted: {text}")))
 }
 
 /// Latencies beside the usual one: of the way in, from the actual submission of an open loop, of flushes.
@@ -188,8 +194,10 @@ mod tests {
         result.read.service = Some(service);
         result.granted.refused = vec!["NO_SQARRAY: EINVAL".into(), "IOPOLL: no poll queues".into()];
         result.granted.features = vec!["SINGLE_ISSUER".into(), "open loop not kept up with: late".into()];
+        result.granted.features.push("7 blocks checked: of all a generation".into());
         result.errors = vec![];
-        let said = remarks(&result, Condition::AfterFill);
+        let mut said = remarks(&result, Condition::AfterFill);
+        assert_eq!(said.remove(0), "7 blocks checked: of all a generation");
         assert_eq!(said.len(), 3, "{said:?}");
         assert!(said[0].starts_with("open loop") && said[1] == "asked for and not granted: IOPOLL: no poll queues");
         assert!(said[2].starts_with("read service time") && said[2].contains("40"), "{said:?}");

@@ -182,13 +182,9 @@ impl WarmUp {
     }
 }
 
-/// Whether a job writes any data: trims and mixes of nothing but reads do not.
+/// Whether a job writes any data: trims and mixes of nothing but reads and trims do not.
 pub(crate) fn writes_data(job: &Job) -> bool {
-    match job.rw {
-        Rw::Write | Rw::RandWrite => true,
-        Rw::ReadWrite | Rw::RandRw => job.rwmixread < 100 && job.rwmixtrim < 100,
-        Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim => false,
-    }
+    job.mix()[Direction::Write as usize] > 0
 }
 
 impl<'a, const READS: bool> Engine<'a, READS> {

@@ -251,8 +251,7 @@ impl ModelledDrive {
             return Goal::Replay { bytes: (0..job.numjobs).map(|i| replay::bytes_of_thread(job, list, i)).sum() };
         }
         let admitted = BUFFERS_MEASURED * self.profile.parameters.write.buffer.value.0;
-        let passes = job.passes.map(|passes| job.region.length.0.saturating_mul(u64::from(passes)));
-        if let Some(bytes) = job.amount.map(|amount| amount.0).or(passes) {
+        if let Some(Bytes(bytes)) = job.bytes_to_end() {
             // The amount is scaled, and so is the time that it takes.
             let limit = job.runtime.map(|runtime| Limit {
                 time: ps(runtime) / self.geometry.factor,

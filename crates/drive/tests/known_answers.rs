@@ -268,7 +268,7 @@ fn figures_are_the_same_to_the_bit_everywhere() {
         let mut jobs = [
             job(Rw::RandWrite, Bytes::kib(32), 16, 2),
             Job { arrival: open, ..job(Rw::RandRead, Bytes::kib(4), 64, 2) },
-            Job { rwmixtrim: 10, ..job(Rw::RandRw, Bytes::kib(16), 8, 4) },
+            Job { rwmixread: 45, rwmixtrim: 10, ..job(Rw::RandRw, Bytes::kib(16), 8, 4) },
             job(Rw::Read, Bytes::kib(128), 16, 1),
         ];
         jobs.iter_mut().for_each(|j| j.runtime = Some(Nanos::secs(1)));

@@ -1,19 +1,26 @@
 //! What a command made before its run began, removed again if the run never begins.
 
+use flashlab_guard::Growth;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files and folders that this process made. Dropped, it removes them, the last first; a folder only
-/// while it is empty.
+/// Files and folders that this process made, and files that it made larger. Dropped, it removes them, the last
+/// first, a folder only while it is empty; what grew gets its old size again.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     paths: Vec<PathBuf>,
+    grown: Vec<Growth>,
 }
 
 impl Made {
     /// Notes a path that was just made, and that was free before.
     pub(crate) fn add(&mut self, path: &Path) {
         self.paths.push(path.to_owned());
+    }
+
+    /// Notes that a file was made larger.
+    pub(crate) fn grew(&mut self, growth: Growth) {
+        self.grown.push(growth);
     }
 
     /// Runs `make`, which makes `path` if it is free, and notes it if that is what happened.
@@ -29,6 +36,7 @@ impl Made {
     /// The run begins: from here on everything stays.
     pub(crate) fn keep(mut self) {
         self.paths.clear();
+        std::mem::take(&mut self.grown).into_iter().for_each(Growth::keep);
     }
 }
 

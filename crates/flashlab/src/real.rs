@@ -150,6 +150,20 @@ fn consent(args: &Real, inspection: &Inspection) -> Consent {
     Consent { destroy_token: given.cloned(), overwrite: args.overwrite }
 }
 
+/// Each of several targets has a ledger named after it, so that two of one name would have one between them.
+pub(crate) fn refuse_a_common_ledger(args: &Real, inspections: &[Inspection]) -> Result<(), CliError> {
+    let names: Vec<String> = inspections.iter().map(resolve::name_of).collect();
+    let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
+    match (&args.ledger, twice) {
+        (Some(ledger), Some((_, name))) => {
+            let what =
+                format!("--ledger: two targets are named {name}, and both would have {}.{name}", ledger.display());
+            Err(CliError::usage(what, "rename one of the two, or run them one after another with a ledger each"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Of several targets each has a ledger of its own, named after it.
 fn ledger(args: &Real, inspection: &Inspection, of: usize) -> Option<PathBuf> {
     let path = args.ledger.clone()?;

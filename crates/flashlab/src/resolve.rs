@@ -94,7 +94,7 @@ pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Res
 }
 
 /// Opens a path for a suite: creates it if it is missing and a size is given, grows a file that is
-/// ours, and gets the permit if the suite writes. A file that was created is noted in `made`.
+/// ours, and gets the permit if the suite writes. A file that was created or has grown is noted in `made`.
 pub(crate) fn open(
     inspection: Inspection,
     size: Option<Bytes>,
@@ -115,7 +115,9 @@ pub(crate) fn open(
             created
         }
         (Subject::File(f), Some(size)) if size > f.size && f.created_by_flashlab => {
-            flashlab_guard::extend_file(&path, size, consent)?
+            let (inspection, permit, growth) = flashlab_guard::extend_file(&path, size, consent)?;
+            made.grew(growth);
+            (inspection, permit)
         }
         _ => {
             let permit = flashlab_guard::permit(&inspection, consent)?;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Done, FLASHLAB, Loop, Place, root_for, skipped, system};
+use common::{Done, FLASHLAB, Loop, Place, TINY, root_for, skipped, system};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -309,6 +309,78 @@ fn a_later_run_verifies_what_an_earlier_one_wrote() {
 }
 
 #[test]
+fn a_check_needs_the_ledger_of_the_run_that_wrote() {
+    let place = filled();
+    place.flashlab("load --on ./u.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    let ledgers = Place::in_memory();
+    let ledger = ledgers.path("ledger").display().to_string();
+    let check = format!("load --on ./t.img --rw read --bs 64K --verify check --ledger {ledger} --store check.db");
+    let missing = place.flashlab(&check).code(2);
+    assert!(missing.err.contains("does not exist"), "{}", missing.err);
+    assert!(!ledgers.path("ledger").exists() && !place.path("check.db").exists(), "a refused check leaves nothing");
+    // Of two targets at once each has its own.
+    let write = "load --on ./t.img,./u.img --rw write --bs 64K --verify stamp --ledger";
+    place.flashlab(&format!("{write} {ledger}")).code(0);
+    let hint = place.flashlab(&check).code(2);
+    assert!(hint.err.contains(&format!("use --ledger {ledger}.t.img")), "{}", hint.err);
+    let done = place.flashlab(&check.replace(" --store", ".t.img --store")).code(0);
+    assert!(done.out.contains("128 blocks checked: the ledger expects a generation of all of them"), "{}", done.out);
+    fs::create_dir(place.path("other")).expect("a folder");
+    fs::rename(place.path("u.img"), place.path("other/t.img")).expect("renamed");
+    let twins = place.flashlab(&format!("{} {ledger}.two", write.replace("./u.img", "./other/t.img"))).code(2);
+    assert!(twins.err.contains("two targets are named t.img"), "{}", twins.err);
+}
+
+#[test]
+fn whichever_end_comes_first_ends_a_load() {
+    let place = filled();
+    place.write("load.toml", "rw = 'randread'\nbs = '4KiB'\namount = '1MiB'\n");
+    for (load, bytes) in [
+        ("--on ./t.img --rw randread --amount 1M", 1 << 20),
+        ("--on ./t.img --rw read --bs 64K --passes 2", 16 << 20),
+        ("--on ./t.img --rw randread --passes 3 --amount 2M", 2 << 20),
+        ("--on ./t.img --job load.toml", 1 << 20),
+        ("--on p5430-30 --size 1G --rw randread --amount 1M --passes 1", 1 << 20),
+    ] {
+        let done = place.flashlab(&format!("load {load} --runtime 100s --json -")).code(0);
+        let point = points(&done).remove(0);
+        let (moved, elapsed) = (&point["job"]["read"]["bytes"], &point["job"]["elapsed_ns"]);
+        let scale = point["job"]["scale"].as_u64().unwrap_or(1);
+        assert!(elapsed.as_u64().is_some_and(|ns| ns < 100_000_000_000), "{load}: {elapsed}");
+        if scale == 1 {
+            assert_eq!(moved.as_u64(), Some(bytes), "{load}");
+        }
+    }
+    let none = place.flashlab("load --on ./t.img --rw randread --amount 0B --runtime 1s").code(2);
+    assert!(none.err.contains("the amount is 0"), "{}", none.err);
+}
+
+#[test]
+fn what_would_be_refused_in_mid_run_is_refused_before_anything_is_lost() {
+    let place = Place::new();
+    let once = "load --on ./new.img --size 8M --rw randwrite --distribution once --numjobs 3 --verify stamp";
+    let refused = place.flashlab(once).code(2);
+    assert!(refused.err.contains("its slice"), "{}", refused.err);
+    place.flashlab("load --on ./new.img --size 8M --rw write --json ./none/x").code(3);
+    assert_eq!(place.listing(), Vec::<String>::new());
+    place.flashlab("load --on ./t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    let before = fs::read(place.path("t.img")).expect("the file");
+    let bad = "\n[[step]]\ndo = 'sweep'\nworkload = 'w'\nrw = 'randwrite'\nbs = '4KiB'\niodepth = 1\nnumjobs = 1\n\
+               runtime = '100ms'\nverify = 'stamp'\n";
+    place.write("late.toml", [TINY, bad].concat());
+    let late = place.flashlab("run ./late.toml --on ./t.img").code(2);
+    assert!(late.err.contains("without repeats"), "{}", late.err);
+    assert!(fs::read(place.path("t.img")).expect("the file") == before && !place.path("flashlab.db").exists());
+    // The second target is in use by another run: the first one does not stay larger.
+    place.flashlab("load --on ./u.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    let taken = fs::File::open(place.path("u.img")).expect("the file");
+    taken.lock().expect("as another run has it");
+    let refused = place.flashlab("load --on ./t.img,./u.img --size 16M --rw randwrite --runtime 1s").code(4);
+    assert!(refused.err.contains("another run has locked the file"), "{}", refused.err);
+    assert_eq!(fs::metadata(place.path("t.img")).expect("the file").len(), 8 << 20);
+}
+
+#[test]
 fn a_kill_is_no_false_alarm_and_hides_nothing() {
     let place = filled();
     let ledgers = Place::in_memory();
@@ -474,6 +546,15 @@ fn a_load_is_bound_by_the_same_permits_as_a_run() {
         ("load --on ./new.img --rw randread --runtime 1s", 2, "add --size"),
         ("load --on ./foreign.img --bs 4k", 2, "no load was given"),
         ("load --on ./foreign.img --rw randraed", 2, "randread"),
+        ("load --on ./foreign.img --rw read --workload=", 2, "--workload"),
+        ("load --on ./foreign.img --rw read --fsync 1", 2, "fsync of a load that writes nothing"),
+        ("load --on ./foreign.img --rw read --write-hint short", 2, "leave write_hint out"),
+        (
+            "load --on ./foreign.img --rw randrw --rwmixtrim 60 --overwrite",
+            2,
+            "rwmixread 50 and rwmixtrim 60 are 110 %",
+        ),
+        ("load --on ./foreign.img --rw read --deadline 999us", 2, "use at least 1 ms"),
         ("load --on ./foreign.img --job x.toml --rw read", 2, "--job"),
         ("load --on ./foreign.img --rw read --offset 2M", 2, "lies outside"),
         ("load --on ./foreign.img --rw read --size 2M", 2, "--size"),

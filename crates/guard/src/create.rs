@@ -49,8 +49,12 @@ pub fn create_file(path: &Path, size: Bytes) -> Result<(Inspection, WritePermit)
 ///
 /// # Errors
 /// As [`create_file`] and [`crate::permit`]; [`GuardError::Missing`] if nothing is there. A file that
-/// could not be grown has its old size again.
-pub fn extend_file(path: &Path, size: Bytes, consent: &Consent) -> Result<(Inspection, WritePermit), GuardError> {
+/// could not be grown has its old size again, and so has one whose [`Growth`] is not kept.
+pub fn extend_file(
+    path: &Path,
+    size: Bytes,
+    consent: &Consent,
+) -> Result<(Inspection, WritePermit, Growth), GuardError> {
     let before = inspect(path)?;
     let permit = grant(&before, consent)?;
     let Subject::File(facts) = &before.subject else {
@@ -70,7 +74,34 @@ pub fn extend_file(path: &Path, size: Bytes, consent: &Consent) -> Result<(Inspe
         file.set_len(facts.size.0).map_err(|error| GuardError::io("give it its old size again", path, error))?;
         return Err(error);
     }
-    Ok((inspect(path)?, permit))
+    let growth = Growth { file: file.try_clone().map_err(|error| GuardError::look(path, error))?, was: facts.size };
+    Ok((inspect(path)?, permit, growth))
+}
+
+/// What a file was made larger by. Dropped, it gives the file its old size again, unless it is kept.
+#[derive(Debug)]
+#[must_use = "dropped, it makes the file as small as it was"]
+pub struct Growth {
+    /// The claim of the permit, whose lock lasts as long as this.
+    file: File,
+    was: Bytes,
+}
+
+impl Growth {
+    /// The file stays as large as it is.
+    pub fn keep(mut self) {
+        self.was = Bytes(u64::MAX);
+    }
+}
+
+impl Drop for Growth {
+    fn drop(&mut self) {
+        let is_larger = self.file.metadata().is_ok_and(|found| found.len() > self.was.0);
+        if is_larger {
+            // The error that led here is the one to report.
+            let _ = self.file.set_len(self.was.0);
+        }
+    }
 }
 
 /// Space that is still to be reserved.

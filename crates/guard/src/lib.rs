@@ -37,7 +37,7 @@ mod tables;
 mod testing;
 mod tree;
 
-pub use create::{create_file, extend_file};
+pub use create::{Growth, create_file, extend_file};
 pub use error::GuardError;
 pub use inspection::{BlockFacts, DeviceNumber, FileFacts, FileId, Inspection, LoopFacts, Subject};
 pub use permit::{Consent, WritePermit, permit};

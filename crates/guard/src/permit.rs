@@ -4,7 +4,7 @@ use crate::loops::{self, Backing};
 use crate::machine::Machine;
 use crate::snapshot::Snapshot;
 use crate::stat::{self, Kind, Stat};
-use crate::{DeviceNumber, FileId, GuardError, Inspection, Protection, Subject, device, file, inspect};
+use crate::{DeviceNumber, FileId, GuardError, Inspection, LoopFacts, Protection, Subject, device, file, inspect};
 use flashlab_units::Nanos;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -24,8 +24,8 @@ pub struct Consent {
 /// The right to write to one object, for as long as this value lives.
 ///
 /// It holds the object: a loop device is open exclusively, so that nothing can mount it, make it
-/// swap, or build on it, and its file stays attached; a file carries a lock, so that no second run
-/// takes it. Open the target by its path *without* `O_EXCL`, keep the permit, and pass every opened
+/// swap, or build on it, and its file stays attached; a file carries a lock, and so does the file behind a
+/// loop device, so that no second run takes it by either name. Open the target by its path *without* `O_EXCL`, keep the permit, and pass every opened
 /// file through [`WritePermit::check`] before the first write.
 #[derive(Debug)]
 pub struct WritePermit {
@@ -34,6 +34,8 @@ pub struct WritePermit {
     object: Object,
     /// What holds the object. A file's is open for writing, so that it can be made larger.
     claim: File,
+    /// The locked file behind a loop device; `None` where it has no name any more.
+    _backing: Option<File>,
 }
 
 /// Exactly what may be written.
@@ -66,9 +68,9 @@ pub fn permit(inspection: &Inspection, consent: &Consent) -> Result<WritePermit,
 /// As [`permit`], on an inspection that was made just now.
 pub(crate) fn grant(now: &Inspection, consent: &Consent) -> Result<WritePermit, GuardError> {
     refuse_protected(now, consent)?;
-    let (claim, object) = match &now.subject {
+    let (claim, object, held) = match &now.subject {
         Subject::Missing { .. } => return Err(GuardError::Missing { path: now.path.clone() }),
-        Subject::File(facts) => (claim_file(&now.path)?, Object::File { id: facts.id, created: facts.created }),
+        Subject::File(facts) => (claim_file(&now.path)?, Object::File { id: facts.id, created: facts.created }, None),
         Subject::LoopDevice(facts) => {
             check_token(now, consent)?;
             let claim = claim_device(&now.path)?;
@@ -85,14 +87,16 @@ pub(crate) fn grant(now: &Inspection, consent: &Consent) -> Result<WritePermit, 
                 ));
             }
             let (name, number) = (facts.name.clone(), facts.number);
-            (claim, Object::Loop { name, number, backing, disk_sequence: facts.disk_sequence })
+            let held = claim_backing(&now.path, facts)?;
+            (claim, Object::Loop { name, number, backing, disk_sequence: facts.disk_sequence }, held)
         }
         // All of these carry a protection, and have been refused above.
         Subject::BlockDevice(_) | Subject::Directory | Subject::Other(_) => {
             return Err(GuardError::Refused { path: now.path.clone(), reasons: now.protections.clone() });
         }
     };
-    let permit = WritePermit { path: now.path.clone(), identity: now.identity_text(), object, claim };
+    let (path, identity) = (now.path.clone(), now.identity_text());
+    let permit = WritePermit { path, identity, object, claim, _backing: held };
     permit.check(&permit.claim)?;
     Ok(permit)
 }
@@ -122,13 +126,32 @@ fn claim_file(path: &Path) -> Result<File, GuardError> {
         stat::reopen(&handle, OFlags::RDWR)
     };
     let file = open().map_err(|error| GuardError::io("open it for writing", path, error))?;
+    lock(&file, path, || "another run has locked the file".to_owned())?;
+    Ok(file)
+}
+
+/// Locks the file behind a loop device, which a run may have taken by its own name before it was attached.
+/// `None` where its name no longer leads to it, so that no run can take it by that.
+fn claim_backing(path: &Path, facts: &LoopFacts) -> Result<Option<File>, GuardError> {
+    let file = &facts.backing_file;
+    let Ok(handle) = stat::handle(file) else { return Ok(None) };
+    if Stat::of(&handle).map_err(|error| GuardError::look(file, error))?.id != facts.backing_id {
+        return Ok(None);
+    }
+    // Network file systems lock only what is open for writing; a user of the device may have no right to that.
+    let opened = stat::reopen(&handle, OFlags::RDWR).or_else(|_| stat::reopen(&handle, OFlags::RDONLY));
+    let opened = opened.map_err(|error| GuardError::io("open the file behind the device to lock it", file, error))?;
+    lock(&opened, path, || format!("another run has locked the file behind it, {}", file.display()))?;
+    Ok(Some(opened))
+}
+
+/// Locks a file against other runs; a refusal names `path`, and says by `holder` who has it.
+fn lock(file: &File, path: &Path, holder: impl FnOnce() -> String) -> Result<(), GuardError> {
     match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            Err(GuardError::InUse { path: path.to_owned(), holder: "another run has locked the file".to_owned() })
-        }
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(GuardError::InUse { path: path.to_owned(), holder: holder() }),
         // Some network file systems have no locks; the lock only keeps two runs apart.
-        Err(TryLockError::Error(error)) if has_no_locks(&error) => Ok(file),
+        Err(TryLockError::Error(error)) if has_no_locks(&error) => Ok(()),
         Err(TryLockError::Error(error)) => Err(GuardError::io("lock it", path, error)),
     }
 }

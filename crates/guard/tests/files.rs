@@ -302,9 +302,11 @@ fn a_full_file_system_says_what_is_missing_and_keeps_nothing() {
     assert!(matches!(error, GuardError::NoSpace { missing: Some(_), .. }), "{error}");
     assert_eq!(facts(&look(&path)).size, size, "as large as before");
     let larger = Bytes(half.0 + MIB);
-    let (grown, _permit) = extend_file(&path, larger, &NONE).expect("room for 1 MiB more");
+    let (grown, _permit, growth) = extend_file(&path, larger, &NONE).expect("room for 1 MiB more");
     assert_eq!(facts(&grown).size, larger);
     assert!(facts(&grown).allocated >= larger && facts(&grown).created_by_flashlab);
+    growth.keep();
+    assert_eq!(facts(&look(&path)).size, larger);
 }
 
 #[test]
@@ -379,13 +381,22 @@ fn extending_takes_what_a_permit_takes_and_fills_holes() {
     let foreign = image(folder.path(), "foreign.img", MIB);
     extend_file(&foreign, Bytes::mib(2), &NONE).expect_err("not ours");
     assert_eq!(facts(&look(&foreign)).size, Bytes::mib(1));
-    let (found, held) = extend_file(&foreign, Bytes::mib(2), &OVERWRITE).expect("the user said so");
+    let (found, held, growth) = extend_file(&foreign, Bytes::mib(2), &OVERWRITE).expect("the user said so");
     assert_eq!(facts(&found).size, Bytes::mib(2));
     assert!(facts(&found).allocated >= Bytes::mib(2), "the hole is filled");
     held.check(&File::open(&foreign).expect("opens")).expect("the permit is for the larger file");
     drop(held);
-    let (same, _permit) = extend_file(&foreign, Bytes::mib(1), &OVERWRITE).expect("it is large enough");
+    let other = File::open(&foreign).expect("opens");
+    other.try_lock().expect_err("what grew is held until it is decided that it stays");
+    drop(growth);
+    assert_eq!(facts(&look(&foreign)).size, Bytes::mib(1), "not kept, it has its old size again");
+    other.try_lock().expect("let go of");
+    drop(other);
+    File::options().write(true).open(&foreign).and_then(|f| f.set_len(2 * MIB)).expect("2 MiB");
+    let (same, _permit, growth) = extend_file(&foreign, Bytes::mib(1), &OVERWRITE).expect("it is large enough");
     assert_eq!(facts(&same).size, Bytes::mib(2), "never made smaller");
+    drop(growth);
+    assert_eq!(facts(&look(&foreign)).size, Bytes::mib(2), "nor by giving back what did not grow");
     let absent = folder.path().join("absent");
     assert!(matches!(extend_file(&absent, Bytes::mib(1), &NONE), Err(GuardError::Missing { .. })));
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Loop, MIB, Mounted, image, must, run, scratch, skipped, text};
-use flashlab_guard::{Consent, GuardError, Inspection, ProtectionKind, Subject, devices, inspect, permit};
+use flashlab_guard::{Consent, GuardError, Inspection, ProtectionKind, Subject, create_file, devices, inspect, permit};
 use flashlab_units::Bytes;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, symlink};
@@ -62,6 +62,25 @@ fn an_empty_loop_device_is_free_and_needs_its_token() {
     run("mkfs.ext4", &["-q", text(&device.node)]).expect_err("nobody formats it while the permit lives");
     drop((held, opened));
     permit(&found, &typed(Some(token))).expect("free again");
+}
+
+#[test]
+fn a_file_that_a_run_has_taken_is_not_written_through_a_loop_device() {
+    let folder = scratch();
+    let file = folder.path().join("a.img");
+    let (_, taken) = create_file(&file, Bytes::mib(16)).expect("a new file");
+    // Attached after the other run took its file, which can't see it before its next job.
+    let Some(device) = Loop::attach(&file, &[]) else { return };
+    let found = look(&device.node);
+    let refused = permit(&found, &typed(found.token())).expect_err("another run writes the same bytes");
+    assert!(matches!(refused, GuardError::InUse { .. }), "{refused}");
+    assert!(refused.to_string().contains("locked the file behind it"), "{refused}");
+    let by_name = File::options().write(true).open(&file).expect("the file");
+    drop(taken);
+    let held = permit(&found, &typed(found.token())).expect("free again");
+    by_name.try_lock().expect_err("the permit for the device holds its file too");
+    drop(held);
+    by_name.try_lock().expect("let go of");
 }
 
 #[test]

@@ -233,12 +233,14 @@ fn what_the_author_may_not_have_meant_is_noted() {
         ),
         ("[a]\nrw=write\nruntime=45\nramp_time=60\n", "4: ramp_time 60 s is longer than runtime 45 s"),
         ("[a]\nrw=write\nrate=1m\n", "3: requests arrive evenly"),
+        ("[global]\nfsync=8\n[a]\nrw=read\n", "2: fsync changes nothing here: a writes nothing"),
     ] {
         let said = notes(&one(text));
         assert!(said.contains(says), "{says}: {said}");
     }
     assert_eq!(one("[a]\nrw=read\niodepth=32\nioengine=psync\n").iodepth, 1);
     assert_eq!(one("[a]\nrw=read\niodepth=32\n").iodepth, 32);
+    assert_eq!(one("[global]\nfsync=8\n[a]\nrw=read\n").durability, Durability::default());
 }
 
 #[test]

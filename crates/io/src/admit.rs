@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// Shorter intervals hold too few I/Os for a histogram and cost more than they say.
 const INTERVAL_MIN: Nanos = Nanos::millis(10);
+/// Shorter deadlines are missed by many drives in good health, and by this program's own threads.
+const DEADLINE_MIN: Nanos = Nanos::millis(1);
 /// `F_SET_RW_HINT`, `F_LINUX_SPECIFIC_BASE + 12` in linux/fcntl.h.
 const F_SET_RW_HINT: libc::c_int = 1024 + 12;
 
@@ -32,6 +34,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) options: OpenOptions,
     pub(crate) tuning: &'a Tuning,
     pub(crate) permit: Option<&'a WritePermit>,
+    /// The deadline of one I/O.
+    pub(crate) stuck_after: Nanos,
 }
 
 impl Facts<'_> {
@@ -40,6 +44,15 @@ impl Facts<'_> {
     /// # Errors
     /// [`TargetError`] with the reason and the remedy.
     pub(crate) fn admit(&self, job: &Job) -> Result<(), TargetError> {
+        self.suits(job)?;
+        self.check_permit(job)
+    }
+
+    /// Checks that the job fits the target, and that the target can run it.
+    ///
+    /// # Errors
+    /// [`TargetError`] with the reason and the remedy.
+    pub(crate) fn suits(&self, job: &Job) -> Result<(), TargetError> {
         let size = size_of(self.file).map_err(|e| open_error(self.path, e, false))?;
         let logical_block = self.identity.logical_block;
         // A file that shrank since it was opened must not be read past its end.
@@ -47,7 +60,6 @@ impl Facts<'_> {
         job.check_supported("the load engine", &Feature::ALL)?;
         check_amount(job, logical_block)?;
         check_verifiable(job, logical_block)?;
-        self.check_permit(job)?;
         self.check_engine(job)?;
         if !job.placement.is_empty() {
             self.check_placement(job)?;
@@ -62,7 +74,8 @@ impl Facts<'_> {
         matches!(self.options.engine, EngineChoice::Nop | EngineChoice::Null)
     }
 
-    fn check_permit(&self, job: &Job) -> Result<(), TargetError> {
+    /// Checks that a job that writes may do so: one look at the machine's tables.
+    pub(crate) fn check_permit(&self, job: &Job) -> Result<(), TargetError> {
         if !job.rw.writes() {
             return Ok(());
         }
@@ -91,6 +104,10 @@ impl Facts<'_> {
         if self.tuning.interval < INTERVAL_MIN {
             let reason = format!("intervals of {}", self.tuning.interval);
             return refuse(reason, format!("use at least {INTERVAL_MIN}"));
+        }
+        if self.stuck_after < DEADLINE_MIN {
+            let reason = format!("a deadline of {}", self.stuck_after);
+            return refuse(reason, format!("use at least {DEADLINE_MIN}"));
         }
         if self.tuning.split_submission && matches!(engine, EngineChoice::Psync | EngineChoice::Null) {
             let reason =

@@ -88,24 +88,68 @@ impl Ledger {
             source,
             remedy: "name a file on a file system with 2 bits of space for each block".into(),
         };
-        let plane_words = (geometry.blocks.div_ceil(64) as usize).next_multiple_of(PAGE_WORDS);
+        let plane_words = plane_words(geometry);
         let words = PLANES + 2 * plane_words;
         let base = match path {
-            Some(path) => map_file(path, words * 8).map_err(failed)?,
+            Some(path) => map_new_or_old(path, words * 8).map_err(failed)?,
             None => map_memory(words * 8).map_err(failed)?,
         };
         let ledger = Ledger { base, words, plane_words };
-        let stored: Vec<u64> = (0..6).map(|i| ledger.word(i).load(Ordering::Relaxed)).collect();
-        if stored.iter().all(|word| *word == 0) {
+        if ledger.is_blank() {
             ledger.word(SEED).store(seed, Ordering::Relaxed);
             geometry.words().iter().zip(1..).for_each(|(w, i)| ledger.word(i).store(*w, Ordering::Relaxed));
             ledger.word(0).store(MAGIC, Ordering::Release);
-        } else if stored[0] != MAGIC || stored[1..] != geometry.words() {
-            let what =
-                if stored[0] == MAGIC { "it is about another target, region or block size" } else { "it is no ledger" };
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, what)));
+        } else {
+            ledger.is_about(geometry).map_err(|what| failed(io::Error::new(io::ErrorKind::InvalidData, what)))?;
         }
         Ok(ledger)
+    }
+
+    /// Opens the ledger that an earlier run left at `path`, to check by it. Nothing is made.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words that go after its name: whoever checks by a ledger that knows of no
+    /// write would find everything right.
+    pub(crate) fn of_earlier(path: &Path, geometry: Geometry) -> Result<Self, String> {
+        let plane_words = plane_words(geometry);
+        let words = PLANES + 2 * plane_words;
+        let found = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => "does not exist".to_owned(),
+            _ => format!("can't be opened: {error}"),
+        };
+        let file = File::options().read(true).write(true).open(path).map_err(found)?;
+        match file.metadata().map_err(found)?.len() {
+            0 => return Err("is empty".into()),
+            size if size != words as u64 * 8 => {
+                let needed = words * 8;
+                return Err(format!(
+                    "has {size} bytes, not {needed}: it is cut short, or about another target, region or block size"
+                ));
+            }
+            _ => {}
+        }
+        let ledger = Ledger { base: map(&file, words * 8).map_err(found)?, words, plane_words };
+        ledger.is_about(geometry).map_err(|what| format!("can't be used: {what}"))?;
+        let knows = (PLANES..words).any(|i| ledger.word(i).load(Ordering::Relaxed) != 0);
+        if ledger.ranges().is_empty() || !knows {
+            return Err("knows of no write that was acknowledged".into());
+        }
+        Ok(ledger)
+    }
+
+    /// Whether nothing was ever stored in it.
+    fn is_blank(&self) -> bool {
+        (0..HEAD_WORDS).all(|i| self.word(i).load(Ordering::Relaxed) == 0)
+    }
+
+    /// Whether it is a ledger, and about this; else what it is.
+    fn is_about(&self, geometry: Geometry) -> Result<(), &'static str> {
+        let stored: Vec<u64> = (0..6).map(|i| self.word(i).load(Ordering::Relaxed)).collect();
+        match () {
+            () if stored[0] != MAGIC => Err("it is no ledger"),
+            () if stored[1..] != geometry.words() => Err("it is about another target, region or block size"),
+            () => Ok(()),
+        }
     }
 
     /// The seed in all of its headers.
@@ -216,9 +260,14 @@ impl Drop for Ledger {
     }
 }
 
+/// Words of a plane.
+fn plane_words(geometry: Geometry) -> usize {
+    (geometry.blocks.div_ceil(64) as usize).next_multiple_of(PAGE_WORDS)
+}
+
 /// Maps a file, made `length` bytes long with space for all of them: a full file system shows here
 /// and not as a fault in mid-run.
-fn map_file(path: &Path, length: usize) -> io::Result<NonNull<AtomicU64>> {
+fn map_new_or_old(path: &Path, length: usize) -> io::Result<NonNull<AtomicU64>> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, rustix::fs::Mode::from_raw_mode(0o600))?);
     let size = file.metadata()?.len();
@@ -226,10 +275,14 @@ fn map_file(path: &Path, length: usize) -> io::Result<NonNull<AtomicU64>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has {size} bytes, not {length}")));
     }
     rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, length as u64)?;
+    map(&file, length)
+}
+
+fn map(file: &File, length: usize) -> io::Result<NonNull<AtomicU64>> {
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours; the file is
     // used through atomics only.
     let base = unsafe {
-        rustix::mm::mmap(std::ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)?
+        rustix::mm::mmap(std::ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)?
     };
     NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
@@ -294,5 +347,30 @@ mod tests {
         assert!(Ledger::open(Some(&path), GEOMETRY, 5).is_err_and(|e| e.to_string().contains("no ledger")));
         std::fs::write(&path, "short").expect("overwritten");
         assert!(Ledger::open(Some(&path), GEOMETRY, 5).is_err_and(|e| e.to_string().contains("5 bytes")));
+    }
+
+    #[test]
+    fn a_check_needs_a_ledger_that_knows_of_a_write() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("ledger");
+        let says = || Ledger::of_earlier(&path, GEOMETRY).map(drop).expect_err("nothing to check by");
+        assert_eq!(says(), "does not exist");
+        assert!(!path.exists(), "a check makes nothing");
+        std::fs::write(&path, "").expect("made");
+        assert_eq!(says(), "is empty");
+        let ledger = Ledger::open(Some(&path), GEOMETRY, 5).expect("made");
+        assert_eq!(says(), "knows of no write that was acknowledged");
+        ledger.begin(&[(0, 200)]);
+        assert_eq!(says(), "knows of no write that was acknowledged");
+        ledger.acknowledge(199, 1);
+        let again = Ledger::of_earlier(&path, GEOMETRY).expect("it knows of one");
+        assert_eq!((again.seed(), expected(&again, 199)), (5, Expected::Exactly(1)));
+        let other = Ledger::of_earlier(&path, Geometry { block: 8192, blocks: 100, ..GEOMETRY });
+        assert_eq!(other.map(drop), Err("can't be used: it is about another target, region or block size".into()));
+        let whole = std::fs::read(&path).expect("read");
+        std::fs::write(&path, &whole[..whole.len() - 8]).expect("cut short");
+        assert!(says().contains("it is cut short"), "{}", says());
+        std::fs::write(&path, vec![0; whole.len()]).expect("zeroed");
+        assert_eq!(says(), "can't be used: it is no ledger");
     }
 }

@@ -133,6 +133,7 @@ mod tests {
             is_block_device: false,
             geometry: verify::geometry(&job, Bytes(512), 0),
             ledger: None,
+            checked: Arc::default(),
             stuck_after_ns: 1_000_000_000,
         };
         let mut runs = Runs::default();

@@ -157,11 +157,10 @@ pub(crate) fn left_over_block(job: &Job, index: u32) -> Option<u64> {
 /// Refuses an amount that can't be moved exactly.
 ///
 /// # Errors
-/// [`SpecError::Job`] for an amount of 0 or of a part of a logical block.
+/// [`SpecError::Job`] for an amount of a part of a logical block.
 pub(crate) fn check_amount(job: &Job, logical_block: Bytes) -> Result<(), SpecError> {
     let refuse = |reason: String, remedy: String| SpecError::Job { workload: job.workload.clone(), reason, remedy };
     match job.amount {
-        Some(Bytes(0)) => Err(refuse("the amount is 0".into(), format!("use at least {}", job.bs.exact()))),
         Some(amount) if !amount.0.is_multiple_of(logical_block.0) => Err(refuse(
             format!("the amount of {} is not a multiple of the logical block of {logical_block}", amount.exact()),
             format!("use {}", Bytes(amount.0.div_ceil(logical_block.0) * logical_block.0).exact()),
@@ -266,7 +265,6 @@ mod tests {
     fn amounts_that_can_not_be_exact_are_refused() {
         let says =
             |amount| check_amount(&job(Rw::Read, 4096, 1, 65_536, amount), Bytes(512)).map_err(|e| e.to_string());
-        assert!(says(0).is_err_and(|e| e.contains("amount is 0")));
         assert!(says(1000).is_err_and(|e| e.contains("use 1KiB")));
         assert!(says(1024).is_ok());
     }

@@ -3,19 +3,19 @@
 use crate::admit::{self, Facts};
 use crate::beside::check_together;
 use crate::explain::{direct_refused, open_error};
-use crate::ledger::Ledger;
+use crate::ledger::{Geometry, Ledger};
 use crate::runs::Runs;
 use crate::tuning::Tuning;
-use crate::verify;
+use crate::verify::{self, Checked};
 use crate::worker::Setup;
 use flashlab_guard::{Inspection, Subject, WritePermit};
 use flashlab_samples::{HealthLog, JobResult, Origin, TargetIdentity, TargetKind};
-use flashlab_spec::{Job, Rw, Verify};
+use flashlab_spec::{Job, Rw, SpecError, Verify};
 use flashlab_target::{Observer, Purge, Target, TargetError};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::fs::File;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -130,8 +130,8 @@ impl FileTarget {
         })
     }
 
-    /// The same target with another deadline than 30 s for one I/O. An I/O that is out longer is
-    /// counted as an error with its age, and ends the job.
+    /// The same target with another deadline than 30 s for one I/O, of a millisecond or more. I/Os that are
+    /// out longer are counted as errors with the age of the oldest, and end the job.
     #[must_use]
     pub fn with_deadline(self, stuck_after: Nanos) -> Self {
         FileTarget { stuck_after, ..self }
@@ -178,23 +178,24 @@ impl FileTarget {
             options: self.options,
             tuning: &self.tuning,
             permit: self.permit.as_ref(),
+            stuck_after: self.stuck_after,
         }
     }
 
     /// Sets up jobs that may run at the same time. Nothing is done if one of them is refused.
-    fn prepare<'a>(&'a self, jobs: &'a [Job]) -> Result<Runs<'a>, TargetError> {
+    fn prepare<'a>(&'a self, jobs: &'a [Job], checked: &[Arc<Checked>]) -> Result<Runs<'a>, TargetError> {
         jobs.iter().try_for_each(|job| self.facts().admit(job))?;
         check_together(jobs, self.ledger.is_some())?;
         let mut runs = Runs::default();
-        jobs.iter().try_for_each(|job| self.set_up(job, &mut runs))?;
+        jobs.iter().zip(checked).try_for_each(|(job, checked)| self.set_up(job, checked, &mut runs))?;
         Ok(runs)
     }
 
     /// Sets up a job that was admitted.
-    fn set_up<'a>(&'a self, job: &'a Job, runs: &mut Runs<'a>) -> Result<(), TargetError> {
+    fn set_up<'a>(&'a self, job: &'a Job, checked: &Arc<Checked>, runs: &mut Runs<'a>) -> Result<(), TargetError> {
         let facts = self.facts();
         let (modes, refused) = facts.modes(job);
-        let geometry = verify::geometry(job, self.identity.logical_block, admit::identity_hash(&self.identity));
+        let geometry = self.geometry(job);
         let setup = Setup {
             file: Arc::clone(&self.file),
             engine: self.options.engine,
@@ -203,7 +204,8 @@ impl FileTarget {
             logical_block: self.identity.logical_block,
             is_block_device: self.identity.kind != TargetKind::File,
             geometry,
-            ledger: self.open_ledger(job, geometry)?,
+            ledger: self.open_ledger(job)?,
+            checked: Arc::clone(checked),
             stuck_after_ns: self.stuck_after.0,
         };
         let hint = facts.hint(job)?;
@@ -223,16 +225,42 @@ impl FileTarget {
         Ok(())
     }
 
-    /// The ledger of a job that verifies; one in memory where there is no file and it writes.
-    fn open_ledger(&self, job: &Job, geometry: crate::ledger::Geometry) -> Result<Option<Arc<Ledger>>, TargetError> {
+    fn geometry(&self, job: &Job) -> Geometry {
+        verify::geometry(job, self.identity.logical_block, admit::identity_hash(&self.identity))
+    }
+
+    /// The ledger of a job that verifies: that of an earlier run where it only checks, and one in memory where
+    /// there is no file and it writes.
+    fn open_ledger(&self, job: &Job) -> Result<Option<Arc<Ledger>>, TargetError> {
         if job.verify == Verify::Off || (self.ledger.is_none() && !job.rw.writes()) {
             return Ok(None);
         }
         if let Some(path) = &self.ledger {
             self.facts().check_ledger_place(path)?;
+            if job.verify == Verify::Check {
+                return self.earlier_ledger(job, path).map(|ledger| Some(Arc::new(ledger)));
+            }
         }
         let seed = flashlab_workload::named_seed(job.seed, "ledger", 0);
-        Ok(Some(Arc::new(Ledger::open(self.ledger.as_deref(), geometry, seed)?)))
+        Ok(Some(Arc::new(Ledger::open(self.ledger.as_deref(), self.geometry(job), seed)?)))
+    }
+
+    /// The ledger that an earlier run left. One that knows of no write would let anything pass.
+    fn earlier_ledger(&self, job: &Job, path: &Path) -> Result<Ledger, TargetError> {
+        let found = Ledger::of_earlier(path, self.geometry(job));
+        found.map_err(|what| {
+            // What several targets at once wrote has a ledger for each, named after it.
+            let own = PathBuf::from(format!("{}.{}", path.display(), self.identity.id));
+            let remedy = if own.exists() {
+                format!("several targets at once have a ledger each: use --ledger {}", own.display())
+            } else {
+                "name the ledger of the run that wrote these blocks, with the same target, bs, offset and size; \
+                 or leave it out, and seals are checked alone"
+                    .to_owned()
+            };
+            let reason = format!("nothing to check by: the ledger {} {what}", path.display());
+            TargetError::Spec(SpecError::Job { workload: job.workload.clone(), reason, remedy })
+        })
     }
 
     /// Runs jobs that start when `start` returns, which is called once whether they are refused or not.
@@ -242,9 +270,13 @@ impl FileTarget {
         observer: &mut dyn Observer,
         start: impl FnOnce() -> Instant,
     ) -> Result<Vec<JobResult>, TargetError> {
-        let prepared = self.prepare(jobs);
+        let checked: Vec<Arc<Checked>> = jobs.iter().map(|_| Arc::default()).collect();
+        let prepared = self.prepare(jobs, &checked);
         let start = start();
         let mut results = prepared?.finish(start, observer)?;
+        for (result, (job, checked)) in results.iter_mut().zip(jobs.iter().zip(&checked)) {
+            result.granted.features.extend(checked.remark(self.ledger.is_some() || job.rw.writes()));
+        }
         if self.options.direct && self.is_loop_over_page_cache() {
             let reason = "the loop device reads and writes its file through the page cache; attach it with losetup --direct-io=on";
             for result in &mut results {
@@ -274,19 +306,29 @@ impl FileTarget {
             && std::fs::read_to_string(setting).is_ok_and(|text| text.trim() == "0")
     }
 
+    /// The file behind a loop device, and where in it the device begins.
+    fn backing(&self) -> Option<(Arc<File>, u64)> {
+        let setting = |name: &str| std::fs::read_to_string(format!("/sys/block/{}/loop/{name}", self.identity.id)).ok();
+        let file = File::open(setting("backing_file")?.trim_end_matches('\n')).ok()?;
+        Some((Arc::new(file), setting("offset")?.trim().parse().ok()?))
+    }
+
     /// How much of what will be read was never written: holes, or space that was only reserved.
     fn unwritten(&self, job: &Job) -> Option<&'static str> {
-        if self.identity.kind == TargetKind::LoopDevice {
-            let backing = std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", self.identity.id)).ok()?;
-            let found = std::fs::metadata(backing.trim_end_matches('\n')).ok()?;
-            let allocated = found.blocks() * 512;
-            return (allocated < found.len()).then_some(if allocated == 0 { "entirely" } else { "partly" });
+        let (file, base) = match self.identity.kind {
+            TargetKind::LoopDevice => self.backing()?,
+            _ => (Arc::clone(&self.file), 0),
+        };
+        // Where space was reserved, what was only read counts as data as long as it lies in the page cache.
+        if self.options.direct && !self.is_loop_over_page_cache() {
+            let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
         }
-        let seek = |to| rustix::fs::seek(&self.file, to);
-        let end = job.region.offset.0 + job.region.length.0;
-        let hole = seek(rustix::fs::SeekFrom::Hole(job.region.offset.0)).ok()?;
+        let seek = |to| rustix::fs::seek(&file, to);
+        let start = base + job.region.offset.0;
+        let end = start + job.region.length.0;
+        let hole = seek(rustix::fs::SeekFrom::Hole(start)).ok()?;
         // No data at all is an error of its own (ENXIO).
-        let data = seek(rustix::fs::SeekFrom::Data(job.region.offset.0));
+        let data = seek(rustix::fs::SeekFrom::Data(start));
         let none = data.is_err() || data.is_ok_and(|data| data >= end);
         (hole < end).then_some(if none { "entirely" } else { "partly" })
     }
@@ -306,6 +348,25 @@ impl Target for FileTarget {
         Ok(Purge::NotAvailable(format!(
             "a {what} has no purge: it lies on a drive whose other blocks stay as they are, so its state is unknown until it is filled"
         )))
+    }
+
+    fn check(&self, steps: &[&[Job]]) -> Result<(), TargetError> {
+        let facts = self.facts();
+        let mut stamps = false;
+        for job in steps.iter().copied().flatten() {
+            facts.suits(job)?;
+            if let (Some(ledger), false) = (&self.ledger, job.verify == Verify::Off) {
+                facts.check_ledger_place(ledger)?;
+                // What an earlier step stamps is not in the ledger yet.
+                if job.verify == Verify::Check && !stamps {
+                    self.earlier_ledger(job, ledger)?;
+                }
+                stamps |= job.verify != Verify::Check;
+            }
+        }
+        steps.iter().try_for_each(|step| check_together(step, self.ledger.is_some()))?;
+        // Once is enough: it depends on no job.
+        steps.iter().copied().flatten().find(|job| job.rw.writes()).map_or(Ok(()), |job| facts.check_permit(job))
     }
 
     fn run(&mut self, job: &Job, observer: &mut dyn Observer) -> Result<JobResult, TargetError> {
@@ -352,8 +413,11 @@ fn identity_of(inspection: &Inspection) -> Result<TargetIdentity, TargetError> {
             (TargetKind::LoopDevice, facts.name.clone(), &facts.backing_id, facts.size, facts.logical_block)
         }
         Subject::BlockDevice(_) => {
-            let reason = "only files and loop devices are opened; a later version opens real drives".to_owned();
-            return Err(TargetError::NotPermitted { path, reason });
+            return Err(TargetError::NotGranted {
+                what: "a real drive as a target",
+                reason: format!("of {path} as of any other only files on it are opened so far, to read too"),
+                remedy: "name a file on it, or a loop device over one; a later version opens real drives".into(),
+            });
         }
         Subject::Missing { .. } => {
             return no_target(

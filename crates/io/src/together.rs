@@ -147,6 +147,10 @@ impl Target for Member {
         self.target.purge()
     }
 
+    fn check(&self, steps: &[&[Job]]) -> Result<(), TargetError> {
+        self.target.check(steps)
+    }
+
     fn begins(&mut self, place: StepPlace) {
         self.at = place;
     }

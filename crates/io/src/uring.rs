@@ -204,7 +204,7 @@ impl Uring {
                 duty.tally.close(now);
                 return flight.end.unwrap_or(End::Amount);
             }
-            if ((reaped == 0 && !OPEN) || duty.look_for_stuck(now)) && stuck(duty, flight.slots, now) {
+            if ((reaped == 0 && !OPEN) || duty.look_for_stuck(now)) && stuck(duty, flight.slots, flight.fresh, now) {
                 return End::Error;
             }
         }
@@ -538,15 +538,16 @@ fn is_passing(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }
 
-/// Whether an I/O has been out longer than the deadline; then it is counted, with its age.
+/// Whether I/Os have been out longer than the deadline; then all of them are counted, the oldest first. Those
+/// that are still `fresh` have not left yet.
 #[cold]
-fn stuck(duty: &mut Duty, slots: &[Slot], now: u64) -> bool {
-    let oldest = slots.iter().filter(|slot| slot.busy).min_by_key(|slot| slot.start_ns);
-    let Some(oldest) = oldest else { return false };
+fn stuck(duty: &mut Duty, slots: &[Slot], fresh: &[u32], now: u64) -> bool {
+    let is_late = |slot: &Slot| slot.busy && now.saturating_sub(slot.start_ns) >= duty.stuck_after_ns;
+    let mut late: Vec<&Slot> =
+        (0..).zip(slots).filter(|(i, slot)| is_late(slot) && !fresh.contains(i)).map(|(_, slot)| slot).collect();
+    late.sort_by_key(|slot| slot.start_ns);
+    let Some(oldest) = late.first() else { return false };
     let age_ns = now.saturating_sub(oldest.start_ns);
-    if age_ns < duty.stuck_after_ns {
-        return false;
-    }
-    duty.stuck(oldest.offset, age_ns, now);
+    duty.stuck(late.iter().map(|slot| (!slot.is_flush).then_some(slot.offset)), age_ns, now);
     true
 }

@@ -12,6 +12,7 @@ use flashlab_units::Bytes;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Findings a thread describes; it counts them all.
 const DESCRIBED_MAX: usize = 16;
@@ -77,6 +78,30 @@ pub(crate) fn begin(ledger: &Ledger, job: &Job) {
     ledger.begin(&ranges);
 }
 
+/// How much all threads of a job checked.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    blocks: AtomicU64,
+    /// Those of which the ledger expects a generation.
+    expected: AtomicU64,
+}
+
+impl Checked {
+    /// In words, so that a clean check shows what it rests on; `None` if nothing was checked.
+    pub(crate) fn remark(&self, has_ledger: bool) -> Option<String> {
+        let (blocks, expected) = (self.blocks.load(Ordering::Relaxed), self.expected.load(Ordering::Relaxed));
+        let says = match blocks - expected {
+            _ if !has_ledger => "no ledger says which generation they should hold".to_owned(),
+            0 => "the ledger expects a generation of all of them".to_owned(),
+            rest => format!(
+                "the ledger expects a generation of {expected}, and no write of the other {rest} was ever acknowledged: \
+                 they may hold anything"
+            ),
+        };
+        (blocks > 0).then(|| format!("{blocks} blocks checked: {says}"))
+    }
+}
+
 /// One thread's part in it.
 pub(crate) struct Checker {
     /// `None` where reads are checked without a ledger.
@@ -91,11 +116,21 @@ pub(crate) struct Checker {
     generation: u64,
     reads_back: bool,
     described: Vec<String>,
+    checked: Arc<Checked>,
+    /// Its own part of that, which is added at the end.
+    blocks: u64,
+    expected: u64,
 }
 
 impl Checker {
     /// For thread `index` of a job whose ledger was begun; `None` for a job that verifies nothing.
-    pub(crate) fn new(job: &Job, index: u32, geometry: Geometry, ledger: Option<Arc<Ledger>>) -> Option<Self> {
+    pub(crate) fn new(
+        job: &Job,
+        index: u32,
+        geometry: Geometry,
+        ledger: Option<Arc<Ledger>>,
+        checked: Arc<Checked>,
+    ) -> Option<Self> {
         if job.verify == Verify::Off {
             return None;
         }
@@ -115,6 +150,9 @@ impl Checker {
             generation,
             reads_back: job.verify == Verify::ReadBack,
             described: Vec::new(),
+            checked,
+            blocks: 0,
+            expected: 0,
         })
     }
 
@@ -165,6 +203,8 @@ impl Checker {
                 Some(ledger) => ledger.expected(&self.ranges, (address - offset) / block),
                 None => Expected::Sealed,
             };
+            self.blocks += 1;
+            self.expected += u64::from(matches!(expected, Expected::Exactly(_) | Expected::Between(..)));
             let seed = self.ledger.as_ref().map(|ledger| ledger.seed());
             if let Some(finding) = check(bytes, sector as usize, address, seed, expected) {
                 tally.error(finding.wrong.kind().to_owned(), Some(address), now);
@@ -237,8 +277,10 @@ impl Checker {
         }
     }
 
-    /// What was found, in words.
+    /// What was found, in words; how much was checked is added to that of the job.
     pub(crate) fn into_remarks(self) -> Vec<String> {
+        self.checked.blocks.fetch_add(self.blocks, Ordering::Relaxed);
+        self.checked.expected.fetch_add(self.expected, Ordering::Relaxed);
         self.described
     }
 }

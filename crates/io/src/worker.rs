@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::tally::{Counts, IntervalPart, Kept, Tally, Window};
 use crate::tuning::Tuning;
 use crate::uring::Uring;
-use crate::verify::Checker;
+use crate::verify::{Checked, Checker};
 use flashlab_samples::Granted;
 use flashlab_spec::{Data, Job, Verify};
 use flashlab_target::TargetError;
@@ -86,6 +86,8 @@ pub(crate) struct Setup {
     /// Of verification.
     pub(crate) geometry: Geometry,
     pub(crate) ledger: Option<Arc<Ledger>>,
+    /// What all threads checked.
+    pub(crate) checked: Arc<Checked>,
     pub(crate) stuck_after_ns: u64,
 }
 
@@ -151,7 +153,7 @@ impl Duty {
         let window = Window { start_ns, end_ns, interval_ns: setup.tuning.interval.0 };
         let kept = Kept { service: !job.arrival.is_closed(), slat: setup.tuning.split_submission };
         let look_every_ns = LOOK_EVERY_NS.min(setup.stuck_after_ns / 4).max(1);
-        let checker = Checker::new(job, index, setup.geometry, setup.ledger.clone());
+        let checker = Checker::new(job, index, setup.geometry, setup.ledger.clone(), Arc::clone(&setup.checked));
         let is_plain = !job.trims()
             && job.data == Data::default()
             && job.durability == Default::default()
@@ -297,16 +299,20 @@ impl Duty {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Counts an I/O that has been out for `age_ns`; its kind carries the age.
+    /// Counts I/Os that have not come back, by their offsets, where they have one. Their kind carries the age of
+    /// the oldest. This thread's window ends, and all threads stop.
     #[cold]
-    pub(crate) fn stuck(&mut self, offset: u64, age_ns: u64, now: u64) {
-        self.fail(stuck_kind(age_ns), Some(offset), now);
+    pub(crate) fn stuck(&mut self, offsets: impl Iterator<Item = Option<u64>>, age_ns: u64, now: u64) {
+        let kind = stuck_kind(age_ns);
+        offsets.for_each(|offset| self.fail(kind.clone(), offset, now));
     }
 }
 
-/// The kind of an I/O that did not come back, with its age to a tenth of a second.
+/// The kind of an I/O that did not come back, with its age: to a tenth of a second, below a second to a
+/// millisecond, which is the least deadline.
 pub(crate) fn stuck_kind(age_ns: u64) -> String {
-    format!("stuck-{}", Nanos(age_ns / 100_000_000 * 100_000_000).exact())
+    let step = if age_ns < Nanos::secs(1).0 { Nanos::millis(1) } else { Nanos::millis(100) };
+    format!("stuck-{}", Nanos(age_ns / step.0 * step.0).exact())
 }
 
 /// What a thread tells the coordinator.
@@ -468,4 +474,15 @@ fn hold_back_file_size_signal() -> bool {
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stuck_kind;
+
+    #[test]
+    fn ages_have_the_digits_that_tell() {
+        let seen = [1_000_000, 12_999_999, 999_000_001, 1_000_000_000, 30_080_000_000].map(stuck_kind);
+        assert_eq!(seen, ["stuck-1ms", "stuck-12ms", "stuck-999ms", "stuck-1s", "stuck-30s"]);
+    }
 }

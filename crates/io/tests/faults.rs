@@ -9,7 +9,7 @@ use common::{After, once, shell, timed, writable};
 use flashlab_guard::inspect;
 use flashlab_io::{EngineChoice, FileTarget, OpenOptions, Tuning};
 use flashlab_samples::{Ended, ErrorAddress, ErrorCount, JobResult};
-use flashlab_spec::{Job, Rw, Verify};
+use flashlab_spec::{Job, Region, Rw, Verify};
 use flashlab_target::{Target, Unobserved};
 use flashlab_units::{Bytes, Nanos};
 use fuse::FaultyFile;
@@ -96,11 +96,31 @@ fn an_io_that_stalls_is_reported_with_its_age_and_place() {
     let stalled = timed(Rw::Read, Bytes::kib(64), SIZE, Nanos::secs(600));
     let result = target.run(&stalled, &mut Unobserved).expect("a partial result");
     println!("{:?}", kinds(&result));
+    assert_eq!(result.errors.len(), 1, "{:?}", result.errors);
     let (kind, at) = kinds(&result)[0];
     let age = kind.strip_prefix("stuck-").and_then(|age| age.parse::<Nanos>().ok());
     assert!(age.is_some_and(|age| age >= deadline && age < Nanos::secs(30)), "{kind}");
     assert_eq!(at, Some(Bytes(17 * 65_536)));
     assert!(result.ios() >= 10 && result.ended == Ended::Failed);
+}
+
+#[test]
+fn all_ios_that_stall_are_counted() {
+    let Some(file) = FaultyFile::new(SIZE) else { return };
+    let mut target = open(&file, EngineChoice::IoUring).with_deadline(Nanos::millis(20));
+    file.faults.at.store(BAD, Ordering::Relaxed);
+    file.faults.stalls.store(true, Ordering::Relaxed);
+    let region = Region { offset: Bytes(17 * 65_536), length: Bytes::kib(64) };
+    let stalled = Job { region, iodepth: 4, ..timed(Rw::RandRead, Bytes::kib(64), SIZE, Nanos::secs(600)) };
+    let result = target.run(&stalled, &mut Unobserved).expect("a partial result");
+    println!("{:?}", result.errors);
+    let [errors] = result.errors.as_slice() else { panic!("{:?}", result.errors) };
+    assert_eq!((errors.count, errors.first_offset), (4, Some(region.offset)));
+    let age = errors.kind.strip_prefix("stuck-").and_then(|age| age.parse::<Nanos>().ok());
+    assert!(age.is_some_and(|age| age >= Nanos::millis(20)), "{}", errors.kind);
+    let mut hasty = target.with_deadline(Nanos(999_999));
+    let refused = hasty.run(&stalled, &mut Unobserved).expect_err("too short").to_string();
+    assert!(refused.contains("use at least 1 ms"), "{refused}");
 }
 
 #[test]

@@ -135,6 +135,83 @@ fn a_fault_of_each_kind_is_found_in_a_later_run() {
 }
 
 #[test]
+fn a_check_without_anything_to_check_by_is_refused() {
+    let Some(ledger) = Shm::new("nothing") else { return };
+    let folder = scratch();
+    let mut target = new_target(&folder.path().join("t.img"), SIZE).with_ledger(ledger.0.clone());
+    clean(&mut target, &write(1));
+    let says = |target: &mut FileTarget, job: &Job| {
+        let early = target.check(&[std::slice::from_ref(job)]).expect_err("known before the run").to_string();
+        let error = target.run(job, &mut Unobserved).expect_err("nothing to check by");
+        assert!(matches!(error, TargetError::Spec(_)), "{error}");
+        assert_eq!(error.to_string(), early);
+        early
+    };
+    let other = says(&mut target, &Job { bs: Bytes(2 * BLOCK), ..check() });
+    assert!(other.contains("another target, region or block size"), "{other}");
+    std::fs::write(&ledger.0, "").expect("emptied");
+    assert!(says(&mut target, &check()).contains("is empty"));
+    std::fs::remove_file(&ledger.0).expect("removed");
+    assert!(says(&mut target, &check()).contains("does not exist"));
+    assert!(!ledger.0.exists(), "a check makes no ledger");
+    let own = PathBuf::from(format!("{}.t.img", ledger.0.display()));
+    std::fs::write(&own, "").expect("a ledger of several targets");
+    let hint = says(&mut target, &check());
+    std::fs::remove_file(&own).expect("removed");
+    assert!(hint.contains(&format!("use --ledger {}", own.display())), "{hint}");
+    // An earlier step of the same plan makes it.
+    target.check(&[&[write(1)], &[check()]]).expect("a plan that stamps first");
+    assert!(!ledger.0.exists(), "looking at a plan makes nothing");
+}
+
+#[test]
+fn a_clean_check_says_what_it_rests_on() {
+    let said = |result: &JobResult| {
+        let mut found = result.granted.features.iter().filter(|f| f.contains("blocks checked"));
+        (found.next().cloned().expect("a remark"), found.next().cloned())
+    };
+    let Some(ledger) = Shm::new("rests") else { return };
+    let folder = scratch();
+    let path = folder.path().join("t.img");
+    let half = Job { passes: None, amount: Some(Bytes(SIZE.0 / 2)), numjobs: 1, ..write(1) };
+    let mut target = new_target(&path, SIZE).with_ledger(ledger.0.clone());
+    clean(&mut target, &half);
+    let halves = (
+        "512 blocks checked: the ledger expects a generation of 256, and no write of the other 256 was ever \
+         acknowledged: they may hold anything"
+            .to_owned(),
+        None,
+    );
+    assert_eq!(said(&clean(&mut target, &Job { numjobs: 2, ..check() })), halves);
+    let all = clean(&mut target, &Job { verify: Verify::ReadBack, ..write(1) });
+    assert_eq!(said(&all).0, "512 blocks checked: the ledger expects a generation of all of them");
+    drop(target);
+    let alone = clean(&mut writable(&path, &OpenOptions::default()), &check());
+    assert_eq!(said(&alone).0, "512 blocks checked: no ledger says which generation they should hold");
+}
+
+#[test]
+fn a_plan_is_checked_before_its_first_job() {
+    let folder = scratch();
+    let path = folder.path().join("t.img");
+    let target = new_target(&path, SIZE);
+    let fill = Job { verify: Verify::Off, iodepth: 1, ..write(1) };
+    let random = Job { rw: Rw::RandWrite, ..write(1) };
+    let refused = target.check(&[std::slice::from_ref(&fill), &[random]]).expect_err("the second").to_string();
+    assert!(refused.contains("without repeats"), "{refused}");
+    target.check(&[std::slice::from_ref(&fill), &[check()]]).expect("seals alone can be checked");
+    drop(target);
+    let psync = OpenOptions { engine: EngineChoice::Psync, ..OpenOptions::default() };
+    let deep = Job { iodepth: 4, ..fill.clone() };
+    let refused =
+        writable(&path, &psync).check(&[std::slice::from_ref(&fill), &[deep]]).expect_err("psync").to_string();
+    assert!(refused.contains("one I/O at a time"), "{refused}");
+    let reader = FileTarget::open(&flashlab_guard::inspect(&path).expect("file"), None, &psync).expect("opens");
+    let refused = reader.check(&[&[Job { verify: Verify::Off, iodepth: 1, ..check() }], &[fill]]);
+    assert!(matches!(refused, Err(TargetError::NotPermitted { .. })), "{refused:?}");
+}
+
+#[test]
 fn jobs_that_can_not_be_verified_are_refused() {
     let folder = scratch();
     let mut target = new_target(&folder.path().join("t.img"), SIZE);

@@ -62,8 +62,8 @@ pub struct PlanOptions {
     pub size: Option<Bytes>,
     /// Run each point (and each timed round) for this long instead of what the suite says.
     pub runtime: Option<Nanos>,
-    /// Allow a region of a few transfers, and of no whole number of them, where one load is asked for and
-    /// its author knows why.
+    /// One load is asked for rather than a suite: its author knows why a region has few transfers and no whole
+    /// number of them, and a `runtime` stands beside its amount and passes.
     pub small: bool,
 }
 
@@ -258,9 +258,11 @@ impl Planner<'_> {
     /// The job at one point of a sweep.
     fn point(&self, sweep: &SweepStep, (iodepth, numjobs): (u32, u32)) -> Result<Job, SpecError> {
         let mut job = Job { seed: self.seed(), ..sweep.job(iodepth, numjobs, self.region)? };
-        // A time from the command line ends the point instead of what the suite says.
+        // A time from the command line ends the point of a suite instead of what the suite says; a load keeps its
+        // own ends, and the first of them counts.
         if let Some(runtime) = self.options.runtime {
-            (job.runtime, job.amount, job.passes) = (Some(runtime), None, None);
+            let kept = if self.options.small { (job.amount, job.passes) } else { (None, None) };
+            (job.runtime, job.amount, job.passes) = (Some(runtime), kept.0, kept.1);
         }
         Ok(job)
     }
@@ -387,24 +389,26 @@ impl Planner<'_> {
     fn of_a_job(&self, job: &Job, repeats: u64) -> Estimate {
         let rate = if job.rw.writes() { self.target.write_rate.0 } else { self.target.read_rate.0 };
         let times = |n: u64| n.saturating_mul(repeats);
-        let (time, bytes) = match (job.runtime, job.amount) {
-            (Some(time), _) => {
-                let whole = Nanos(times(time.0 + job.ramp.0));
-                (whole, Bytes((rate.0 * whole.as_secs_f64()) as u64))
-            }
+        let asked = job.bytes_to_end();
+        let (time, bytes) = match (job.runtime, asked) {
             (None, None) if job.replay.is_some() => return self.estimate_of_replay(job),
-            (None, amount) => {
-                let passes = u64::from(job.passes.unwrap_or(0));
-                let covered = job.region.length.0.saturating_mul(passes);
-                let bytes = Bytes(times(amount.map_or(covered, |amount| amount.0)));
+            (None, asked) => {
+                let bytes = Bytes(times(asked.unwrap_or_default().0));
                 (rate.time_for(bytes), bytes)
+            }
+            // What comes first ends it.
+            (Some(time), asked) => {
+                let whole = Nanos(times(time.0 + job.ramp.0));
+                let most = asked.map_or(Bytes(u64::MAX), |asked| Bytes(times(asked.0)));
+                let bytes = Bytes((rate.0 * whole.as_secs_f64()) as u64).min(most);
+                (whole.min(asked.map_or(whole, |_| rate.time_for(most))), bytes)
             }
         };
         Estimate {
             writes: if job.rw.writes() { bytes } else { Bytes(0) },
             writes_exact: job.runtime.is_none() || !job.rw.writes(),
             time,
-            time_exact: job.runtime.is_some(),
+            time_exact: job.runtime.is_some() && asked.is_none(),
         }
     }
 }

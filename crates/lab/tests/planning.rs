@@ -172,6 +172,30 @@ fn a_run_time_of_the_users_goes_before_that_of_the_suite() {
 }
 
 #[test]
+fn a_run_time_of_a_load_stands_beside_what_else_ends_it() {
+    let of = |small, keys: &str, runtime| {
+        let steps = sweep("w", "randwrite", "4KiB", "[1]", "[2]").replace("runtime", "# runtime") + keys;
+        let options = PlanOptions { small, runtime: Some(runtime), ..Default::default() };
+        let plan = of(&steps, &file(Bytes::mib(64)), &options).expect("a plan");
+        let job = plan.steps[0].kind.jobs()[0].clone();
+        (job.runtime, job.amount, job.passes, plan.steps[0].estimate)
+    };
+    let (long, short) = (Nanos::secs(1_000), Nanos::secs(2));
+    let (runtime, amount, passes, _) = of(false, "amount = '8MB'\npasses = 1\n", short);
+    assert_eq!((runtime, amount, passes), (Some(short), None, None));
+    let (runtime, amount, passes, estimate) = of(true, "amount = '8MB'\npasses = 1\n", long);
+    assert_eq!((runtime, amount, passes), (Some(long), Some(Bytes(8_000_000)), Some(1)));
+    // 8 MB at 1 MB/s come long before the time; a part of them before the amount.
+    assert_eq!((estimate.writes, estimate.time), (Bytes(8_000_000), Nanos::secs(8)));
+    assert!(!estimate.time_exact && !estimate.writes_exact);
+    let (.., estimate) = of(true, "amount = '8MB'\n", short);
+    assert_eq!((estimate.writes, estimate.time), (Bytes(2_000_000), short));
+    // A pass of each of two jobs over all of it.
+    let (.., estimate) = of(true, "passes = 1\n", long);
+    assert_eq!(estimate.writes, Bytes::mib(128));
+}
+
+#[test]
 fn each_step_has_a_seed_of_its_own_and_the_same_in_each_plan() {
     let steps = [fill("128KiB", 2), sweep("r", "randread", "4KiB", "[1, 2]", "[1, 2]")].concat();
     let seeds = |seed| {

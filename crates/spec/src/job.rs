@@ -1,7 +1,7 @@
 //! One job: one point of a sweep, one fill, one round.
 
 use crate::pattern::Fault;
-use crate::{Arrival, Data, Direction, Durability, Pattern, Replay, ReplayEnd, SpecError, Verify, WriteHint};
+use crate::{Arrival, Data, Direction, Durability, Pattern, Replay, ReplayEnd, Sharing, SpecError, Verify, WriteHint};
 use flashlab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +27,9 @@ pub enum Rw {
     RandRead,
     /// Random writes.
     RandWrite,
-    /// Random reads and writes mixed by `rwmixread`, and trims by `rwmixtrim`.
+    /// Random reads, trims and writes, mixed by `rwmixread` and `rwmixtrim`.
     RandRw,
-    /// Sequential reads and writes mixed by `rwmixread`, and trims by `rwmixtrim`.
+    /// Sequential reads, trims and writes, mixed by `rwmixread` and `rwmixtrim`.
     #[serde(rename = "rw", alias = "readwrite")]
     ReadWrite,
     /// Sequential trims.
@@ -108,9 +108,10 @@ pub struct Job {
     pub workload: String,
     /// Access pattern.
     pub rw: Rw,
-    /// Share of reads in percent of the reads and writes of a mixed job, ignored otherwise.
+    /// Share of reads in percent of all requests of a mixed job, ignored otherwise.
     pub rwmixread: u8,
-    /// Share of trims in percent of all requests of a mixed job, ignored otherwise.
+    /// Share of trims in percent of all requests of a mixed job, ignored otherwise. What neither reads nor
+    /// trims writes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rwmixtrim: u8,
     /// Transfer size; with [`Pattern::sizes`] the largest one.
@@ -256,6 +257,13 @@ impl Job {
                 return Err((format!("{name} is {share}"), "use 0 to 100".into()));
             }
         }
+        let (reads, trims) = (self.rwmixread, self.rwmixtrim);
+        if self.rw.is_mixed() && reads + trims > 100 {
+            return Err((
+                format!("rwmixread {reads} and rwmixtrim {trims} are {} % of all requests", reads + trims),
+                format!("use rwmixread {} or less beside these trims; what is left are writes", 100 - trims),
+            ));
+        }
         Ok(())
     }
 
@@ -266,6 +274,9 @@ impl Job {
         }
         if let Some(runtime) = self.runtime.filter(|time| *time < RUNTIME_MIN) {
             return Err((format!("runtime is {runtime}"), format!("use at least {RUNTIME_MIN}")));
+        }
+        if self.amount == Some(Bytes::ZERO) {
+            return Err(("the amount is 0".into(), format!("use at least {}, or leave it out", self.bs.exact())));
         }
         if self.passes == Some(0) {
             return Err(("passes is 0".into(), "use at least 1, or leave it out".into()));
@@ -364,6 +375,32 @@ impl Job {
         Ok(())
     }
 
+    /// Bytes after which its amount or its passes end it, whichever comes first; `None` where neither is given.
+    /// Of passes in a stride or of several sizes it is the most.
+    pub fn bytes_to_end(&self) -> Option<Bytes> {
+        let of_a_pass = match (self.extents.is_empty(), self.sharing()) {
+            (false, _) => self.extents.iter().flatten().map(|extent| extent.length.0).sum(),
+            (true, Sharing::Shared) => self.region.length.0.saturating_mul(u64::from(self.numjobs)),
+            (true, Sharing::Slices) => self.region.length.0,
+        };
+        let passes = self.passes.map(|passes| Bytes(of_a_pass.saturating_mul(u64::from(passes))));
+        self.amount.into_iter().chain(passes).min()
+    }
+
+    /// Shares of reads, writes and trims in percent of all requests, as [`Direction::ALL`] has them; of a
+    /// replayed list only the list knows.
+    pub fn mix(&self) -> [u8; 3] {
+        match self.rw {
+            Rw::Read | Rw::RandRead => [100, 0, 0],
+            Rw::Write | Rw::RandWrite => [0, 100, 0],
+            Rw::Trim | Rw::RandTrim => [0, 0, 100],
+            Rw::RandRw | Rw::ReadWrite => {
+                let writes = 100u8.saturating_sub(self.rwmixread.saturating_add(self.rwmixtrim));
+                [self.rwmixread, writes, self.rwmixtrim]
+            }
+        }
+    }
+
     /// Whether anything is trimmed.
     pub fn trims(&self) -> bool {
         let listed = |replay: &Replay| replay.summary().by_direction[Direction::Trim as usize] > 0;
@@ -433,7 +470,10 @@ mod tests {
         }
         check(|j| (j.bs, j.numjobs) = (Bytes::mib(1), 2), "needs at least 2 MiB");
         check(|j| j.rwmixtrim = 101, "rwmixtrim is 101");
+        check(|j| (j.rw, j.rwmixread, j.rwmixtrim) = (Rw::RandRw, 50, 60), "rwmixread 50 and rwmixtrim 60 are 110 %");
+        check(|j| (j.rw, j.rwmixread, j.rwmixtrim) = (Rw::ReadWrite, 100, 100), "use rwmixread 0 or less");
         check(|j| j.passes = Some(0), "passes is 0");
+        check(|j| j.amount = Some(Bytes::ZERO), "the amount is 0");
         check(|j| (j.passes, j.region.length) = (Some(1), Bytes(5000)), "use 4608B");
         check(|j| j.placement = vec![0; 1025], "1025 placement identifiers");
         assert_eq!(job().validate(Bytes(512), Bytes::mib(1)), Ok(()));
@@ -447,6 +487,27 @@ mod tests {
         assert!(Job { rw: Rw::Trim, ..job() }.trims());
         assert!(Job { rw: Rw::RandRw, rwmixtrim: 1, ..job() }.trims());
         assert!(!Job { rw: Rw::RandRead, rwmixtrim: 1, ..job() }.trims());
+    }
+
+    #[test]
+    fn shares_of_a_mix_are_of_all_requests() {
+        let mix = |rw, rwmixread, rwmixtrim| Job { rw, rwmixread, rwmixtrim, ..job() }.mix();
+        assert_eq!(mix(Rw::RandRw, 80, 10), [80, 10, 10]);
+        assert_eq!(mix(Rw::ReadWrite, 50, 50), [50, 0, 50]);
+        assert_eq!([mix(Rw::Read, 50, 0), mix(Rw::RandTrim, 50, 10)], [[100, 0, 0], [0, 0, 100]]);
+        let full = Job { rw: Rw::RandRw, rwmixread: 60, rwmixtrim: 40, ..job() };
+        assert_eq!(full.validate(Bytes(512), Bytes::mib(1)), Ok(()));
+    }
+
+    #[test]
+    fn what_comes_first_ends_it() {
+        let of = |rw, numjobs, amount, passes| Job { rw, numjobs, amount, passes, ..job() }.bytes_to_end();
+        let (mib, kib) = (Some(Bytes::mib(1)), Some(Bytes::kib(64)));
+        assert_eq!(of(Rw::Read, 4, None, None), None);
+        assert_eq!([of(Rw::Read, 4, mib, None), of(Rw::Read, 4, None, Some(1))], [mib; 2]);
+        assert_eq!([of(Rw::Read, 1, kib, Some(1)), of(Rw::Read, 1, Some(Bytes::gib(1)), Some(1))], [kib, mib]);
+        // Each of four jobs goes over all of it.
+        assert_eq!(of(Rw::RandRead, 4, None, Some(2)), Some(Bytes::mib(8)));
     }
 
     #[test]

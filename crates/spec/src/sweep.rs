@@ -1,6 +1,7 @@
 //! One load, or a grid of loads over iodepth and numjobs: the keys of a sweep in a suite, of a load
 //! file and of the command line.
 
+use crate::pattern::Fault;
 use crate::suite::Wrong;
 use crate::words::{self, BytePattern};
 use crate::{
@@ -32,10 +33,10 @@ pub struct SweepStep {
     pub workload: String,
     /// Pattern.
     pub rw: Rw,
-    /// Share of reads in percent, of a mixed load.
+    /// Share of reads in percent of all requests of a mixed load.
     #[serde(default = "half")]
     pub rwmixread: u8,
-    /// Share of trims in percent of all requests of a mixed load.
+    /// Share of trims in percent of all requests of a mixed load; the rest are writes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rwmixtrim: u8,
     /// Transfer size; with `sizes` the largest of them, and may be left out.
@@ -311,7 +312,28 @@ impl SweepStep {
             replay: self.replay.clone(),
             ..Job::new(self.name(), self.rw, self.largest(), part)
         };
+        self.refuse_idle_keys().map_err(|fault| job.refuse(fault))?;
         Ok(Job { region: self.region(&job, part)?, ..job })
+    }
+
+    /// Keys that are about writes or about a mix, of a load that has none: they would do nothing.
+    fn refuse_idle_keys(&self) -> Result<(), Fault> {
+        let of_writes = [
+            ("fsync", self.fsync > 0),
+            ("fdatasync", self.fdatasync > 0),
+            ("dsync", self.dsync),
+            ("write_hint", self.write_hint.is_some()),
+            ("placement", !self.placement.is_empty()),
+            ("compress_percent", self.compress_percent > 0),
+            ("dedupe_percent", self.dedupe_percent > 0),
+            ("data_pattern", !self.data_pattern.0.is_empty()),
+        ];
+        let refuse = |key: &str, what: &str| Err((format!("{key} of a load {what}"), format!("leave {key} out")));
+        match of_writes.iter().find(|(_, given)| *given) {
+            Some((key, _)) if !self.rw.writes() => refuse(key, "that writes nothing"),
+            _ if self.rwmixtrim > 0 && !self.rw.is_mixed() => refuse("rwmixtrim", "that is no mix"),
+            _ => Ok(()),
+        }
     }
 
     /// Its place inside a part of a target.
@@ -452,6 +474,26 @@ mod tests {
         assert_eq!((job.data.compress_percent, job.data.dedupe_percent), (50, 10));
         let again: SweepStep = toml::from_str(&toml::to_string(&load).expect("text")).expect("a load");
         assert_eq!(again, load);
+    }
+
+    #[test]
+    fn keys_that_would_do_nothing_are_refused_by_name() {
+        for (key, says) in [
+            ("fsync = 1", "fsync of a load that writes nothing"),
+            ("fdatasync = 1", "leave fdatasync out"),
+            ("dsync = true", "dsync of"),
+            ("write_hint = 'short'", "write_hint of"),
+            ("placement = [0]", "placement of"),
+            ("compress_percent = 1", "compress_percent of"),
+            ("dedupe_percent = 1", "dedupe_percent of"),
+            ("data_pattern = '0xff'", "data_pattern of"),
+            ("rwmixtrim = 1", "rwmixtrim of a load that is no mix"),
+        ] {
+            let load = |rw| SweepStep::parse(&format!("rw = '{rw}'\nbs = '4KiB'\n{key}"), "l.toml").expect("a load");
+            let refused = load("randread").job(1, 1, part()).map(drop).expect_err(key).to_string();
+            assert!(refused.contains(says), "{key}: {refused}");
+            assert!(load("randrw").job(1, 1, part()).is_ok(), "{key}");
+        }
     }
 
     #[test]

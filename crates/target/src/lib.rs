@@ -26,6 +26,15 @@ pub trait Target {
     /// [`TargetError`] if it tried and failed; a target that has no purge is not an error.
     fn purge(&mut self) -> Result<Purge, TargetError>;
 
+    /// Whether it can run a plan, as far as that is known before the first job: the jobs of each step in
+    /// order, those of one step at the same time. Nothing is touched.
+    ///
+    /// # Errors
+    /// [`TargetError`] as [`Target::run`] would give it in mid-run.
+    fn check(&self, _steps: &[&[Job]]) -> Result<(), TargetError> {
+        Ok(())
+    }
+
     /// Told before each job which one of the plan it is. Targets that are run in step meet there.
     fn begins(&mut self, _place: StepPlace) {}
 

@@ -73,9 +73,10 @@ impl Mix {
             Rw::Write | Rw::RandWrite => Mix::Only(Direction::Write),
             Rw::Trim | Rw::RandTrim => Mix::Only(Direction::Trim),
             Rw::RandRw | Rw::ReadWrite => {
-                let (trims, reads) = (u64::from(job.rwmixtrim), u64::from(job.rwmixread));
-                let trims_below = (trims << 32) / 100;
-                Mix::Mixed { trims_below, reads_below: trims_below + (((100 - trims) * reads) << 32) / 10_000 }
+                let [reads, _, trims] = job.mix();
+                let below = |percent: u64| (percent << 32) / 100;
+                let (trims, reads) = (u64::from(trims), u64::from(reads));
+                Mix::Mixed { trims_below: below(trims), reads_below: below(trims + reads) }
             }
         }
     }
@@ -257,10 +258,23 @@ mod tests {
     }
 
     #[test]
-    fn mix_has_the_share_asked_for() {
-        let mut s = RequestStream::new(&job(Rw::RandRw, 4096, 1, 0, 1 << 30), 0);
-        let reads = (0..100_000).filter(|_| s.next_request().direction == Direction::Read).count();
-        assert!((69_300..70_700).contains(&reads), "{reads} reads of 100,000 at 70 %");
+    fn mix_has_the_shares_asked_for() {
+        for (rwmixread, rwmixtrim) in [(70, 0), (80, 10), (50, 50), (0, 30), (100, 0), (60, 40)] {
+            for rw in [Rw::RandRw, Rw::ReadWrite] {
+                let job = Job { rwmixread, rwmixtrim, ..job(rw, 4096, 1, 0, 1 << 30) };
+                let mut s = RequestStream::new(&job, 0);
+                let mut seen = [0f64; 3];
+                (0..100_000).for_each(|_| seen[s.next_request().direction as usize] += 1.0);
+                for (seen, share) in seen.into_iter().zip(job.mix()) {
+                    let p = f64::from(share) / 100.0;
+                    let off = (seen - 100_000.0 * p).abs();
+                    assert!(
+                        off <= 5.0 * (100_000.0 * p * (1.0 - p)).sqrt(),
+                        "{rwmixread}/{rwmixtrim}: {seen} at {share} %"
+                    );
+                }
+            }
+        }
     }
 
     proptest! {

@@ -66,7 +66,7 @@ fn drawn_offsets_and_sizes_are_the_same_everywhere() {
     let region = Region { offset: Bytes(0), length: Bytes(122_880_000_000_000) };
     let digest = |offsets: Offsets, sizes: Option<Sizes>| {
         let pattern = Pattern { offsets, sizes, ..Pattern::default() };
-        digest(&Job { pattern, rwmixtrim: 10, region, ..job(Rw::RandRw, 4096, 2, 5) })
+        digest(&Job { pattern, rwmixread: 63, rwmixtrim: 10, region, ..job(Rw::RandRw, 4096, 2, 5) })
     };
     let seen = [
         digest(Offsets::Once, None),

@@ -75,7 +75,8 @@ fn any_job() -> impl Strategy<Value = Job> {
         let align = prop::option::of((1u64..12).prop_map(|n| Bytes(n * BLOCK)));
         let stride = prop::option::of((blocks..blocks + 9).prop_map(|n| Bytes(n * BLOCK)));
         let pattern = (offsets(), any::<bool>(), sharing, align, stride, sizes(bs));
-        (pattern, 0u8..=100, 0u8..=100, any::<u64>()).prop_map(move |(p, rwmixread, rwmixtrim, seed)| {
+        let mix = (0u8..=100).prop_flat_map(|reads| (Just(reads), 0..=100 - reads));
+        (pattern, mix, any::<u64>()).prop_map(move |(p, (rwmixread, rwmixtrim), seed)| {
             let (offsets, scatter, sharing, align, stride, sizes) = p;
             let stride = stride.filter(|_| !rw.is_random());
             let length = bs * 10 * u64::from(numjobs) + more * BLOCK;
@@ -244,8 +245,8 @@ fn mixes_and_splits_have_their_shares() {
     };
     for rw in [Rw::RandRw, Rw::ReadWrite] {
         let pattern = Pattern { sizes: Some(sizes.clone()), ..Pattern::default() };
-        // 10 % trims; of the other 90 %, 70 % reads.
-        let job = valid(Job { pattern, rwmixtrim: 10, rwmixread: 70, ..job(rw, 8 * BLOCK, 0, 1 << 30) });
+        // The rest, 27 %, are writes.
+        let job = valid(Job { pattern, rwmixtrim: 10, rwmixread: 63, ..job(rw, 8 * BLOCK, 0, 1 << 30) });
         let mut counts = BTreeMap::<(Direction, u64), usize>::new();
         for r in RequestStream::new(&job, 0).take(N) {
             *counts.entry((r.direction, u64::from(r.length) / BLOCK)).or_default() += 1;

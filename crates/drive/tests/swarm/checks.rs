@@ -139,8 +139,7 @@ impl Ran<'_> {
             let bytes: u64 = job.extents.iter().flatten().map(|e| e.length.0).sum();
             return ensure(moved == bytes, || format!("moved {moved} of {bytes} bytes"));
         }
-        let passes = job.passes.map(|passes| job.region.length.0 * u64::from(passes));
-        if let Some(bytes) = job.amount.map(|a| a.0).or(passes) {
+        if let Some(Bytes(bytes)) = job.bytes_to_end() {
             let timed = job.runtime.is_some_and(|time| r.elapsed + ROUNDING >= Nanos(time.0 / r.scale));
             return ensure(moved >= bytes || timed, || format!("moved {moved} of {bytes} bytes")).and_then(|()| {
                 ensure(moved < bytes + job.bs.0.max(self.unit()), || format!("moved {moved}, not {bytes}"))

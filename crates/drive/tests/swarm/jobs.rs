@@ -90,6 +90,8 @@ fn job(draw: &mut Draw, drive: &ModelledDrive) -> Job {
         generator: draw.of(&[Generator::Fio, Generator::Gdsio, Generator::Checkpoint]),
         ..Job::new("drawn", rw, Bytes(bs), region)
     };
+    // Shares of all requests: no more than what the reads leave.
+    job.rwmixtrim = job.rwmixtrim.min(100 - job.rwmixread);
     job.pattern = pattern(draw, &job);
     if draw.percent(35) {
         job.arrival = arrival(draw);
@@ -178,10 +180,12 @@ fn arrival(draw: &mut Draw) -> Arrival {
 
 fn end(draw: &mut Draw, drive: &ModelledDrive, job: &mut Job) {
     let scaled = job.region.length.0 / drive.scale();
-    let whole_pass = scaled / job.bs.0 <= IOS_MAX;
+    let pass =
+        Job { passes: Some(1), amount: None, ..job.clone() }.bytes_to_end().unwrap_or_default().0 / drive.scale();
+    let whole_pass = pass / job.bs.0 <= IOS_MAX;
     match draw.between(0, 9) {
         0..=4 => job.runtime = Some(Nanos(draw.scale(1e6, 5e7) as u64 * drive.scale())),
-        5 if whole_pass => job.passes = Some(1 + u32::from(2 * scaled / job.bs.0 <= IOS_MAX)),
+        5 if whole_pass => job.passes = Some(1 + u32::from(2 * pass / job.bs.0 <= IOS_MAX)),
         _ => {
             // More than the region where that is little: what is written twice counts twice.
             let bytes = draw.between(job.bs.0, (IOS_MAX * job.bs.0).min(3 * scaled).max(job.bs.0));

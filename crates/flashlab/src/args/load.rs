@@ -4,6 +4,7 @@ use super::SEED;
 use super::real::{Keep, Real};
 use super::trace::Trace;
 use clap::Args as ClapArgs;
+use clap::builder::NonEmptyStringValueParser;
 use flashlab_spec::{BytePattern, Offsets, Rate, RateProcess, Rw, Sharing, Sizes, SweepStep, Verify, WriteHint};
 use flashlab_units::{Bytes, BytesPerSecond, Nanos};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub(crate) struct Load {
     /// Use this much of each target; creates a file that does not exist
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
-    /// Measured time of each point [default: until the amount is moved, or one pass is made]
+    /// Measured time of each point; an amount or passes may end it before [default: until these, or one pass]
     #[arg(long, value_name = "TIME")]
     pub(crate) runtime: Option<Nanos>,
     /// Seed of all streams
@@ -71,7 +72,7 @@ pub(crate) struct AnyKeys {
     #[arg(long, value_delimiter = ',', value_name = "N")]
     pub(crate) iodepth: Vec<u32>,
     /// Name in results [default: after pattern and size, or the trace]
-    #[arg(long, visible_alias = "name", value_name = "NAME")]
+    #[arg(long, visible_alias = "name", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) workload: Option<String>,
 }
 
@@ -92,10 +93,10 @@ pub(crate) struct Keys {
     /// Jobs; several with commas for a sweep [default: 1]
     #[arg(long, value_delimiter = ',', value_name = "N")]
     numjobs: Vec<u32>,
-    /// Share of reads of a mixed load in percent [default: 50]
+    /// Share of reads in percent of all requests of a mixed load [default: 50]
     #[arg(long, value_name = "PERCENT")]
     rwmixread: Option<u8>,
-    /// Share of trims of a mixed load in percent [default: 0]
+    /// Share of trims in percent of all requests of a mixed load; the rest are writes [default: 0]
     #[arg(long, value_name = "PERCENT")]
     rwmixtrim: Option<u8>,
     /// Open loop: bytes a second that each job asks for

@@ -52,7 +52,7 @@ pub(crate) struct Real {
     #[arg(long, value_name = "TIME")]
     pub(crate) deadline: Option<Nanos>,
     /// Keep what was written and acknowledged in this file, on another file system, so that a later run
-    /// can verify it
+    /// can verify it; each of several targets has a ledger of its own, FILE.NAME after its base name
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
     /// Go on after I/O errors, up to so many a job; the result is still no clean one

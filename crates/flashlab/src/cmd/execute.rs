@@ -8,7 +8,7 @@ use crate::made::Made;
 use crate::origin;
 use crate::output;
 use crate::progress::Bar;
-use crate::real::{Ways, refuse_for_a_model, refuse_token_for_files};
+use crate::real::{Ways, refuse_a_common_ledger, refuse_for_a_model, refuse_token_for_files};
 use crate::resolve::{self, Named};
 use crate::session::{Session, exit_of, how_it_ended};
 use crate::together::{self, Part};
@@ -107,6 +107,7 @@ impl Request<'_> {
         }
         refuse_token_for_files(means.real, &inspections.iter().collect::<Vec<_>>())?;
         let ways = Ways::of(means.real, &rehearsals[0])?;
+        refuse_a_common_ledger(means.real, &inspections)?;
         let mut made = Made::default();
         let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
         let of = inspections.len();
@@ -127,6 +128,11 @@ impl Request<'_> {
                 in_step(&first.plan, &plan)?;
             }
             parts.push(Part { target, plan });
+        }
+        // Before the first step of any of them, which may destroy what a later one would be refused for.
+        for Part { target, plan } in &parts {
+            let steps: Vec<_> = plan.steps.iter().map(|step| step.kind.jobs()).collect();
+            target.check(&steps)?;
         }
         made.keep();
         if let [Part { target, plan }] = parts.as_mut_slice() {

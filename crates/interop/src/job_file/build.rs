@@ -9,7 +9,7 @@ use super::values::{self, Fault};
 use super::{Extent, FioJob, Note};
 use crate::InteropError;
 use crate::error::shown;
-use flashlab_spec::{Arrival, Durability, Rw, Verify};
+use flashlab_spec::{Arrival, Data, Durability, Rw, Verify};
 use flashlab_units::{Bytes, Nanos};
 
 /// fio's default for every direction.
@@ -48,6 +48,9 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
     job.verify = content::verify(&mut builder, job.rw)?;
     rates::apply(&mut builder, &mut job)?;
     builder.check_times(&job)?;
+    if !job.rw.writes() {
+        builder.drop_what_is_about_writes(&mut job);
+    }
     job.notes = builder.notes;
     Ok(job)
 }
@@ -242,6 +245,16 @@ impl Builder<'_> {
             return Err(self.refuse(entry, fault));
         }
         Ok(Durability { fsync_every, fdatasync_every, dsync: dsync.unwrap_or(false) })
+    }
+
+    /// Of a job that writes nothing, which inherits much from a global section.
+    fn drop_what_is_about_writes(&mut self, job: &mut FioJob) {
+        for key in [Key::Fsync, Key::Fdatasync, Key::Sync] {
+            if let Some(entry) = self.section.get(key).filter(|_| job.durability != Durability::default()) {
+                self.note(entry.line, format!("{} changes nothing here: {} writes nothing", entry.name, job.name));
+            }
+        }
+        (job.durability, job.data) = (Durability::default(), Data::default());
     }
 
     fn check_times(&mut self, job: &FioJob) -> Result<(), InteropError> {

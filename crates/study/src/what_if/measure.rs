@@ -3,7 +3,7 @@
 use super::{Cliff, Figures, Latency, Outcome};
 use flashlab_drive::{JOB_TIME_MAX, ModelledDrive};
 use flashlab_samples::{DirectionResult, Ended, HealthLog, JobResult, LatencyHistogram};
-use flashlab_spec::{Arrival, DriveProfile, Job, Region, Rw};
+use flashlab_spec::{Arrival, Direction, DriveProfile, Job, Region, Rw};
 use flashlab_target::{Observer, Progress, Target, TargetError};
 use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::named_seed;
@@ -181,8 +181,8 @@ pub(super) fn spare_of(order: &Order<'_>, drive: &ModelledDrive) -> Bytes {
 fn bytes_for(profile: &DriveProfile, job: &Job, volume: Bytes) -> Bytes {
     let iu = profile.parameters.mapping.indirection_unit.value.0;
     let share = (job.bs.0 as f64 / iu as f64).min(1.0);
-    let not = |percent: u8| f64::from(100 - percent.min(95)) / 100.0;
-    let written = if job.rw.is_mixed() { not(job.rwmixread) * not(job.rwmixtrim) } else { 1.0 };
+    // Trims alone take up none; what takes up little is bounded below all the same.
+    let written = if job.rw.is_mixed() { f64::from(job.mix()[Direction::Write as usize].max(5)) / 100.0 } else { 1.0 };
     let bytes = (volume.0 as f64 * share / written) as u64;
     // A small region overwrites itself long before the spare is used up: no more than two of it a spare.
     let bytes = bytes.min(job.region.length.0.saturating_mul(2 * LEAD_IN_SPARES));
