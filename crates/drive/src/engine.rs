@@ -1,6 +1,7 @@
 //! One job in virtual time: the loop that takes the next event and moves its request one box on.
 
 use crate::controller::{Controller, Decode};
+use crate::duration::{END, JOB_TIME_MAX};
 use crate::event::{Event, EventQueue, Lane, What};
 use crate::flush::Flusher;
 use crate::ftl::Ftl;
@@ -12,11 +13,11 @@ use crate::outcome::Outcome;
 use crate::queue_pair::Holdoff;
 use crate::read_ahead::ReadAhead;
 use crate::scale::Geometry;
-use crate::time::{Ps, nanos};
+use crate::time::{Ps, nanos, ps};
 use crate::write_buffer::WriteBuffer;
 use flashlab_spec::{HostProfile, Job, ModelParameters, Region, Rw};
 use flashlab_target::{Observer, Progress};
-use flashlab_units::Bytes;
+use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::Direction;
 
 /// Events between two looks at the observer.
@@ -32,6 +33,10 @@ const WARM_UP_MIN: u64 = 256;
 const WARM_UP_ROUNDS: u64 = 4;
 /// Completions after which a job is measured although its writes have not filled the buffer.
 const WARM_UP_IOS_MAX: u64 = 1 << 20;
+/// Time after which it is measured as well: requests that come so slowly neither queue nor fill the buffer.
+const WARM_UP_TIME_MAX: Ps = ps(Nanos::secs(3600));
+/// An event that is so much before the last one has lost the highest bits of its time, see [`END`].
+const LOST_BITS: Ps = 1 << 60;
 
 /// Bytes counted since the last purge, at the scaled size.
 #[derive(Debug, Clone, Copy, Default)]
@@ -76,6 +81,8 @@ pub(crate) enum Stop {
     Goal,
     Interval,
     Observer,
+    /// The longest time of a job was over before its goal was reached.
+    Time,
 }
 
 /// What is asked of an engine.
@@ -217,7 +224,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             outcome: Outcome::new(job),
             warm_up: Some(warm_up),
             looks_in: warm_up.ios_max(),
-            looks_from: Ps::MAX,
+            looks_from: WARM_UP_TIME_MAX,
             real_since: 0,
             in_order: false,
             goal,
@@ -237,6 +244,9 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         let mut now = 0;
         while self.stop.is_none() {
             now = self.handle_some(now);
+            if self.stop.is_none() && now >= END {
+                self.end_by_time(now);
+            }
             if self.stop.is_none() {
                 if observer.stop_requested() {
                     self.end_window(now.max(self.outcome.completed_at()));
@@ -273,6 +283,10 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     fn handle_some(&mut self, mut now: Ps) -> Ps {
         for _ in 0..EVENTS_PER_LOOK {
             let Some((at, event)) = self.events.next::<READS>() else {
+                if self.host.has_later {
+                    self.end_by_time(now);
+                    break;
+                }
                 // The jobs have no more requests.
                 self.stop = Some(Stop::Goal);
                 let end = match self.goal {
@@ -282,7 +296,11 @@ impl<'a, const READS: bool> Engine<'a, READS> {
                 self.end_window(end);
                 break;
             };
-            assert!(at >= now, "time does not run backwards");
+            if at < now {
+                assert!(now - at >= LOST_BITS, "time does not run backwards");
+                self.end_by_time(now);
+                break;
+            }
             now = at;
             self.handle(at, event);
             if self.stop.is_some() {
@@ -290,6 +308,19 @@ impl<'a, const READS: bool> Engine<'a, READS> {
             }
         }
         now
+    }
+
+    /// No job goes on longer: this one has reached its goal if all it asked for was time.
+    #[cold]
+    fn end_by_time(&mut self, now: Ps) {
+        let end = now.max(self.outcome.completed_at());
+        let reached = match self.goal {
+            Goal::Written { time, .. } | Goal::Interval { time, .. } => self.outcome.elapsed(end) >= time,
+            Goal::Amount { limit, .. } => limit.is_some_and(|limit| self.outcome.elapsed(end) >= limit.time),
+            Goal::Extents { .. } | Goal::Replay { .. } => false,
+        };
+        self.stop = Some(if reached { Stop::Goal } else { Stop::Time });
+        self.end_window(end);
     }
 
     /// When all that jobs with an end of their own wrote is in flash, less the time of one program, in which
@@ -436,7 +467,7 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     #[inline(never)]
     fn look(&mut self, at: Ps) {
         match self.warm_up {
-            Some(WarmUp::Completions(_)) => self.begin_window(at),
+            Some(WarmUp::Completions(_) | WarmUp::Settling) => self.begin_window(at),
             Some(_) => {
                 self.begin_real(at);
                 self.begin_window(at);
@@ -505,14 +536,14 @@ impl<'a, const READS: bool> Engine<'a, READS> {
         let ios = self.outcome.ios();
         let done = match self.goal {
             Goal::Written { time, admitted } => {
-                now.saturating_sub(self.real_since) >= time && self.buffer.admitted >= admitted
+                now.saturating_sub(self.real_since) >= time && (self.buffer.admitted >= admitted || self.is_long(now))
             }
             Goal::Amount { bytes, limit } => {
                 self.outcome.bytes_asked() >= bytes || limit.is_some_and(|limit| self.is_over(limit, now))
             }
             // Ends with its last program, see `all_written_at`, or its last request.
             Goal::Extents { .. } | Goal::Replay { .. } => false,
-            Goal::Interval { time, .. } => ios >= READS_MIN && self.outcome.elapsed(now) >= time,
+            Goal::Interval { time, .. } => (ios >= READS_MIN || self.is_long(now)) && self.outcome.elapsed(now) >= time,
         };
         if done || (ios >= IOS_MAX && !self.ends_by_itself()) {
             return Some(Stop::Goal);
@@ -530,7 +561,12 @@ impl<'a, const READS: bool> Engine<'a, READS> {
     fn is_over(&self, limit: Limit, now: Ps) -> bool {
         let enough =
             if limit.admitted > 0 { self.buffer.admitted >= limit.admitted } else { self.outcome.ios() >= READS_MIN };
-        enough && self.outcome.elapsed(now) >= limit.time
+        (enough || self.is_long(now)) && self.outcome.elapsed(now) >= limit.time
+    }
+
+    /// Whether the window is as long as any that is asked for: it does not wait for more to be done then.
+    fn is_long(&self, now: Ps) -> bool {
+        self.outcome.elapsed(now) >= ps(JOB_TIME_MAX)
     }
 
     fn progress(&self, now: Ps) -> Progress {

@@ -148,7 +148,8 @@ const WHEEL: usize = LANES;
 const FAR: usize = LANES + 1;
 const PLACES: usize = LANES + 2;
 /// Times are kept with their place in the lowest bits, so that the earliest is found by comparing one
-/// number each; 2^61 ps are 26 days.
+/// number each; 2^61 ps are 26.7 days. A time beyond that loses its highest bits here: its event comes out at
+/// once, and too early, by which the engine knows it.
 const PLACE_BITS: u32 = PLACES.next_power_of_two().ilog2();
 
 #[inline]
@@ -566,6 +567,24 @@ mod tests {
                 waiting.retain(|w| w.1 != slot);
             }
             prop_assert!(waiting.is_empty(), "lost {:?}", waiting);
+        }
+    }
+
+    /// What is too late to be counted comes out at once, long before its time, so that it is noticed.
+    #[test]
+    fn a_time_beyond_the_last_is_known_by_the_next_event() {
+        let (now, late) = ((1 << 61) - 10, (1 << 61) + 1_000_000);
+        for lane in [None, Some(Lane::Complete)] {
+            let mut queue = EventQueue::default();
+            queue.add(now, Event::of(What::Submit, 0));
+            assert_eq!(queue.next::<false>(), Some((now, Event::of(What::Submit, 0))));
+            queue.add(now + 5, Event::of(What::Submit, 1));
+            match lane {
+                None => queue.add(late, Event::of(What::Submit, 2)),
+                Some(lane) => queue.add_in_order(lane, late, Event::of(What::Complete, 2)),
+            }
+            let (at, _) = queue.next::<false>().expect("two are left");
+            assert!(now - at >= 1 << 60, "{lane:?}: {at}");
         }
     }
 

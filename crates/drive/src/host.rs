@@ -1,5 +1,6 @@
 //! The host: jobs that keep `iodepth` I/Os outstanding each, or send them at times of their own.
 
+use crate::duration::END;
 use crate::replay;
 use crate::time::{PerByte, Ps, doublings, ps};
 use flashlab_spec::{HostProfile, Job};
@@ -68,6 +69,8 @@ pub(crate) struct Host {
     job: Job,
     queues: Vec<Queue>,
     pub(crate) slots: Vec<Slot>,
+    /// Whether a job had more requests, at times that no job reaches.
+    pub(crate) has_later: bool,
     submit_time: Ps,
     resubmit_gap: Ps,
     /// Delay of each completion because several jobs run.
@@ -100,6 +103,7 @@ impl Host {
             job: job.clone(),
             queues,
             slots,
+            has_later: false,
             submit_time: ps(profile.submit_time.value).max(made),
             resubmit_gap: ps(profile.resubmit_gap.value),
             jobs_delay: profile
@@ -111,7 +115,7 @@ impl Host {
 
     /// Puts the next request into a slot that became free at `at`; returns when the host begins to submit it,
     /// when the command reaches the drive and whether it waited for its job to submit another, or `None` if
-    /// the job has no more. `drawn` sees requests some time before they come. With `READS` the loop is closed.
+    /// the job has no more before [`END`]. `drawn` sees requests some time before they come. With `READS` the loop is closed.
     #[inline(always)]
     pub(crate) fn submit<const READS: bool>(
         &mut self,
@@ -137,6 +141,10 @@ impl Host {
         queue.left = queue.left.saturating_sub(u64::from(request.length));
         let arrivals = if READS { None } else { queue.arrivals.as_mut() };
         let due = arrivals.map(|arrivals| arrivals.next_arrival().0);
+        if due.is_some_and(|due| due >= END) {
+            (queue.left, self.has_later) = (0, true);
+            return None;
+        }
         s.started = queue.submit_free_at.max(at).max(due.unwrap_or(at));
         s.stamp = due.unwrap_or(s.started);
         queue.submit_free_at = s.started + self.submit_time;

@@ -17,6 +17,7 @@
 //! [`Target`]: flashlab_target::Target
 
 mod controller;
+mod duration;
 mod engine;
 mod event;
 mod flush;
@@ -37,6 +38,7 @@ mod time;
 mod write_buffer;
 mod write_path;
 
+pub use duration::JOB_TIME_MAX;
 pub use model::ModelledDrive;
 pub use replay::Footprint;
 pub use scale::MAPPED_UNITS_MAX;

@@ -1,5 +1,6 @@
 //! The modelled drive as a target.
 
+use crate::duration;
 use crate::engine::{self, Counters, Goal, Limit, Order, Stop, writes_data};
 use crate::ftl::{Collected, Ftl, Policy, UNMAPPED, Victims};
 use crate::replay::{self, Footprint};
@@ -88,12 +89,24 @@ impl ModelledDrive {
         Self::for_points(profile, hosts, profile_sha256, Some(POINT))
     }
 
-    /// Refuses a job that asks for what no modelled drive can do.
+    /// Refuses a job that asks for what no modelled drive can do, or for more than [`JOB_TIME_MAX`].
     ///
     /// # Errors
     /// [`SpecError::Job`] that names the first such thing.
+    ///
+    /// [`JOB_TIME_MAX`]: crate::JOB_TIME_MAX
     pub fn can_run(job: &Job) -> Result<(), SpecError> {
-        job.check_supported("the modelled drive", &SUPPORTED)
+        job.check_supported("the modelled drive", &SUPPORTED)?;
+        duration::check_runtime(job)
+    }
+
+    /// Virtual time over which the requests of a job come, at most: known of one at a rate or at recorded times
+    /// that ends with its bytes or its list, `None` for others. Gaps at random are counted by their mean. Longer
+    /// than [`JOB_TIME_MAX`] it is refused.
+    ///
+    /// [`JOB_TIME_MAX`]: crate::JOB_TIME_MAX
+    pub fn time_of(&self, job: &Job) -> Option<Nanos> {
+        duration::of(&self.scaled_job(job))
     }
 
     /// The same, at the coarsest scale at which a point of `shortest` still writes several buffers; with
@@ -369,6 +382,7 @@ impl Target for ModelledDrive {
         let scaled = self.scaled_job(job);
         let user = Bytes(self.geometry.user_bytes());
         replay::check(job, &scaled, user)?;
+        duration::check(&scaled)?;
         scaled.validate(self.identity.logical_block, user)?;
         // What a list moves and how long it takes is not scaled.
         let factor = if job.replay.is_some() { 1 } else { self.geometry.factor };
@@ -413,6 +427,7 @@ impl Target for ModelledDrive {
                 Stop::Goal => Ended::Completed,
                 Stop::Interval => Ended::IntervalReached,
                 Stop::Observer => Ended::Interrupted,
+                Stop::Time => return Err(duration::not_done(job).into()),
             },
             scale: factor,
             interval_share,

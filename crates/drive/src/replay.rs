@@ -8,7 +8,7 @@
 
 use crate::ftl::YOUNG_SHARE;
 use crate::scale::Geometry;
-use flashlab_spec::{Arrival, Beyond, Direction, Job, Region, Replay, ReplayEnd, ReplayRequest, SpecError};
+use flashlab_spec::{Beyond, Direction, Job, Region, Replay, ReplayEnd, ReplayRequest, SpecError};
 use flashlab_units::Bytes;
 
 /// Of units that are overwritten at random, e^-4, or 2 %, are still valid after four times as many writes;
@@ -16,9 +16,6 @@ use flashlab_units::Bytes;
 const TIMES_OVER: u64 = 4;
 /// Half the free pool is left after the first pass.
 const POOLS_OF_PASS: u64 = 2;
-/// Longest time of a job: 53 days in picoseconds, a quarter of what 64 bits hold.
-const TIME_MAX_PS: u128 = 1 << 62;
-const PS_PER_NS: u128 = 1_000;
 
 /// What a list touches on a drive, in indirection units.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,15 +169,9 @@ pub(crate) fn check(job: &Job, scaled: &Job, user: Bytes) -> Result<(), SpecErro
         let reason = format!("a modelled drive plays {} in whole passes", replay.source);
         return refuse(reason, "play it once, or give passes; leave runtime and amount out".into());
     }
-    let percent = match job.arrival {
-        Arrival::Recorded { time_percent } => u128::from(time_percent),
-        _ => 0,
-    };
-    let time = u128::from(replay.period().0) * PS_PER_NS * u128::from(passes(job)) * percent / 100;
     let bytes: u128 = replay.requests().iter().map(|r| u128::from(r.length)).sum::<u128>() * u128::from(passes(job));
-    if time > TIME_MAX_PS || bytes > u128::from(u64::MAX) {
-        let reason =
-            format!("{} passes of {} take longer than 53 days or move more than 16 EiB", passes(job), replay.source);
+    if bytes > u128::from(u64::MAX) {
+        let reason = format!("{} passes of {} move more than 16 EiB", passes(job), replay.source);
         return refuse(reason, "play fewer passes, or only a part of the list".into());
     }
     let touched = placed.summary().end;

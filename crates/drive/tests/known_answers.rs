@@ -335,7 +335,7 @@ fn a_runtime_ends_a_job_before_its_amount() {
         assert!(timed.elapsed.0 * d.scale() >= Nanos::secs(60).0, "{rw:?}: {}", timed.elapsed);
         assert!(timed.bytes().0 * d.scale() < CAPACITY.0, "{rw:?}: {} moved", timed.bytes());
         let amount = Bytes(60_000 * (64 << 10) * d.scale());
-        let whole = run(&mut d, &both(rw, Nanos::secs(86_400 * 30), amount));
+        let whole = run(&mut d, &both(rw, Nanos::secs(86_400 * 20), amount));
         assert_eq!(whole.bytes().0 * d.scale(), amount.0, "{rw:?}");
     }
 }

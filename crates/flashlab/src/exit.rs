@@ -94,6 +94,7 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
         return match error {
             StudyError::Spec(_)
             | StudyError::TraceTooLarge { .. }
+            | StudyError::TraceTooLong { .. }
             | StudyError::NoPlace { .. }
             | StudyError::NoFigures { .. }
             | StudyError::NoParameter { .. }

@@ -85,7 +85,7 @@ pub enum InteropError {
         remedy: String,
     },
     /// A trace of several devices, of which none was chosen.
-    #[error("{file}: requests of several devices: {devices}\n  choose one, or lay them over one another")]
+    #[error("{file}: requests of several devices: {devices}\n  choose one of them (--device)")]
     Devices {
         /// The file.
         file: String,

@@ -294,10 +294,22 @@ impl Job {
     }
 
     fn check_region(&self, logical_block: Bytes, capacity: Bytes) -> Result<(), Fault> {
-        let end = self.region.offset.0.checked_add(self.region.length.0);
-        if end.is_none_or(|end| end > capacity.0) || !self.region.offset.0.is_multiple_of(logical_block.0) {
+        let Region { offset, length } = self.region;
+        if !offset.0.is_multiple_of(logical_block.0) {
+            let before = Bytes(offset.0 / logical_block.0 * logical_block.0);
             return Err((
-                format!("the region of {} at {} lies outside {capacity}", self.region.length, self.region.offset),
+                format!("the region begins at {}, inside a logical block of {logical_block}", offset.exact()),
+                format!("begin it at {}", before.exact()),
+            ));
+        }
+        if offset.0.checked_add(length.0).is_none_or(|end| end > capacity.0) {
+            return Err((
+                format!(
+                    "the region of {} from {} on lies outside {}",
+                    length.exact(),
+                    offset.exact(),
+                    capacity.exact()
+                ),
                 "make the region smaller".into(),
             ));
         }
@@ -445,7 +457,8 @@ mod tests {
         check(|j| j.runtime = None, "neither");
         check(|j| j.runtime = Some(Nanos::ZERO), "runtime is 0 ns");
         check(|j| j.region.length = Bytes::mib(2), "outside");
-        check(|j| j.region.offset = Bytes(u64::MAX), "outside");
+        check(|j| j.region.offset = Bytes(u64::MAX - 511), "outside");
+        check(|j| j.region.offset = Bytes(513), "begins at 513B, inside a logical block of 512 B\n  begin it at 512B");
         let extent = |at: u64, n: u64| Region { offset: Bytes::kib(at), length: Bytes::kib(n) };
         let extents = |rw: Rw, lists: Vec<Vec<Region>>| {
             let numjobs = 2;

@@ -3,6 +3,7 @@
 use flashlab_lab::LabError;
 use flashlab_spec::SpecError;
 use flashlab_target::TargetError;
+use flashlab_units::Nanos;
 
 /// A study that could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,18 @@ pub enum StudyError {
         drive: String,
         /// What does not fit.
         reason: String,
+    },
+    /// A trace lasts longer than a modelled drive counts.
+    #[error(
+        "{source_file}: the trace lasts {time}, and a modelled drive runs one job for {longest} at most\n  give a part of it, such as its first {longest}"
+    )]
+    TraceTooLong {
+        /// The trace.
+        source_file: String,
+        /// How long one pass of it takes.
+        time: Nanos,
+        /// The longest time of a job.
+        longest: Nanos,
     },
     /// A modelled drive gave no result.
     #[error("{drive}, {variant}: {source}")]

@@ -78,3 +78,39 @@ fn addresses_beyond_the_drive_are_refused_or_folded() {
     let base = outcome(&answer, "as asked");
     assert!(base.fresh.remarks.iter().any(|r| r.contains("folded")), "{:?}", base.fresh.remarks);
 }
+
+/// Three requests over `span`, as a week of a quiet volume.
+fn sparse(span: Nanos) -> Replay {
+    let request = |at, direction, offset| ReplayRequest { at, direction, offset: Bytes(offset), length: 8192 };
+    let requests = vec![
+        request(Nanos(0), Direction::Read, 7_014_609_920),
+        request(Nanos(span.0 / 3), Direction::Write, 1_317_441_536),
+        request(span, Direction::Read, 2_436_440_064),
+    ];
+    Replay::new("week.csv", requests, ReplayEnd::Once, Beyond::Refuse)
+}
+
+#[test]
+fn a_trace_of_a_week_is_answered_and_one_of_a_month_is_refused() {
+    let day = 86_400;
+    for days in [1, 7, 23] {
+        let answer = ask(sparse(Nanos::secs(days * day)), true).expect("an answer");
+        let base = outcome(&answer, "as asked");
+        assert_eq!(base.fresh.read_latency.map(|l| l.samples), Some(2), "{days} d");
+        let steady = base.steady.as_ref().expect("it writes");
+        assert_eq!(base.steady_reached, Some(false));
+        assert!(steady.remarks.iter().any(|r| r.starts_with("not steady: ")), "{:?}", steady.remarks);
+    }
+    let refused = ask(sparse(Nanos::secs(31 * day)), true).expect_err("too long").to_string();
+    let says =
+        "week.csv: the trace lasts 31 d, and a modelled drive runs one job for 24 d at most\n  give a part of it";
+    assert!(refused.contains(says), "{refused}");
+}
+
+/// A second apart: thousands of passes fit into the time of a job, and no more.
+#[test]
+fn a_short_trace_is_repeated_within_the_time_of_a_job() {
+    let answer = ask(sparse(Nanos::secs(2)), true).expect("an answer");
+    let base = outcome(&answer, "as asked");
+    assert_eq!((base.fresh.read_latency.map(|l| l.samples), base.steady.is_some()), (Some(2), true));
+}

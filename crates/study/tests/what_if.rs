@@ -1,9 +1,9 @@
 //! Answers about a built-in drive: what must hold whatever its parameters are.
 
-use flashlab_spec::{DriveProfile, HostProfile, Hosts, Rw, SweepStep};
+use flashlab_spec::{DriveProfile, HostProfile, Hosts, Rate, Rw, SweepStep};
 use flashlab_study::StudyError;
 use flashlab_study::what_if::{Load, Outcome, Question, Watch, WhatIf, what_if};
-use flashlab_units::Bytes;
+use flashlab_units::{Bytes, Nanos};
 
 fn profile() -> DriveProfile {
     DriveProfile::parse(include_str!("../../../data/drives/p5430-30.toml"), "p5430-30").expect("a profile")
@@ -94,4 +94,26 @@ fn hot_blocks_and_sizes_of_a_mix_are_modelled() {
     let base = outcome(&answer, "as asked");
     assert!(base.fresh.read_latency.is_some() && base.fresh.write_latency.is_some(), "{base:?}");
     assert!(answer.load.contains("zipf:1.2"), "{}", answer.load);
+}
+
+#[test]
+fn a_low_rate_is_answered_and_not_steady_where_the_time_came_first() {
+    let rare = |rw, per: Nanos| {
+        let spec = SweepStep {
+            rate_iops: Some(Rate { ios: 1, per }),
+            iodepth: vec![1],
+            numjobs: vec![1],
+            ..spec(rw, Bytes::kib(4))
+        };
+        ask(&spec, false, 2).expect("an answer")
+    };
+    let writes = rare(Rw::RandWrite, Nanos::secs(600));
+    let base = outcome(&writes, "as asked");
+    let steady = base.steady.as_ref().expect("it writes");
+    assert_eq!(base.steady_reached, Some(false));
+    assert!(steady.remarks.iter().any(|r| r.contains("not steady: at its rate the load writes 0.0")), "{steady:?}");
+    assert!((steady.iops * 600.0 - 1.0).abs() < 0.05 && (base.fresh.iops * 600.0 - 1.0).abs() < 0.05, "{base:?}");
+    let reads = rare(Rw::RandRead, Nanos::secs(86_400));
+    let base = outcome(&reads, "as asked");
+    assert!(base.steady.is_none() && base.fresh.read_latency.is_some_and(|l| l.samples >= 20), "{base:?}");
 }

@@ -1,7 +1,7 @@
 //! One load on one modelled drive: fresh after two fills, then in steady state.
 
 use super::{Cliff, Figures, Latency, Outcome};
-use flashlab_drive::ModelledDrive;
+use flashlab_drive::{JOB_TIME_MAX, ModelledDrive};
 use flashlab_samples::{DirectionResult, Ended, HealthLog, JobResult, LatencyHistogram};
 use flashlab_spec::{Arrival, Direction, DriveProfile, Job, Region, Rw};
 use flashlab_target::{Observer, Progress, Target, TargetError};
@@ -20,6 +20,9 @@ const POINT: Nanos = Nanos::secs(30);
 const LEAD_IN_SPARES: u64 = 6;
 /// Rounds of one spare each, at most; a load that still drifts then is said to.
 const ROUNDS_MAX: u64 = 10;
+/// Virtual time of the lead-in and of a round at most: half of what the model allows, as gaps at random add up
+/// to more than their mean.
+const ROUND_TIME: Nanos = Nanos(JOB_TIME_MAX.0 / 2);
 /// Rounds that must agree.
 const WINDOW: usize = 3;
 /// How far the highest and the lowest round of the window may differ, as a share of their mean: half
@@ -73,9 +76,10 @@ pub(super) fn measure(
     if !job.rw.writes() {
         return Ok(Some(Outcome { fresh, steady: None, steady_reached: None, cliff }));
     }
-    let Some((rounds, reached)) = steady(order, &mut drive, asking)? else { return Ok(None) };
-    let steady = Some(figures(&rounds, job));
-    Ok(Some(Outcome { fresh, steady, steady_reached: Some(reached), cliff }))
+    let Some((rounds, reached, why)) = steady(order, &mut drive, asking)? else { return Ok(None) };
+    let mut steady = figures(&rounds, job);
+    steady.remarks.extend(why);
+    Ok(Some(Outcome { fresh, steady: Some(steady), steady_reached: Some(reached), cliff }))
 }
 
 /// Fills what is used twice; false if the caller stopped it.
@@ -103,33 +107,60 @@ fn endless(job: &Job) -> Job {
     Job { runtime: None, amount: None, passes: None, ramp: Nanos::ZERO, ..job.clone() }
 }
 
-/// Rounds of one spare each until three agree; the last of them, and whether they did.
+/// The rounds that count, whether they are steady, and why they may not be.
+pub(super) type Rounds = (Vec<JobResult>, bool, Option<String>);
+
+/// The job with as much of its amount as its rate moves in [`ROUND_TIME`].
+fn in_time(drive: &ModelledDrive, mut job: Job) -> Job {
+    let (asked, bs) = (job.amount.unwrap_or_default().0, job.bs.0);
+    let mut amount = asked;
+    while amount > bs
+        && let Some(time) = drive.time_of(&job).filter(|time| *time > ROUND_TIME)
+    {
+        // A small part of a small region takes as long as a little more of it on the scaled drive.
+        let fits = (amount as f64 * ROUND_TIME.as_secs_f64() / time.as_secs_f64()) as u64;
+        amount = fits.min(amount / 2).max(bs) / bs * bs;
+        job.amount = Some(Bytes(amount));
+    }
+    job
+}
+
+/// Rounds of one spare each until three agree; the last of them.
 fn steady(
     order: &Order<'_>,
     drive: &mut ModelledDrive,
     asking: &mut Asking<'_>,
-) -> Result<Option<(Vec<JobResult>, bool)>, TargetError> {
+) -> Result<Option<Rounds>, TargetError> {
     let (job, spare) = (order.job, spare_of(order, drive));
     let amount = |spares: u64| bytes_for(order.profile, job, Bytes(spare.0.saturating_mul(spares)));
-    let lead = Job { amount: Some(amount(LEAD_IN_SPARES)), seed: named_seed(order.seed, "lead-in", 0), ..endless(job) };
+    let wanted = amount(LEAD_IN_SPARES);
+    let lead = Job { amount: Some(wanted), seed: named_seed(order.seed, "lead-in", 0), ..endless(job) };
+    let lead = in_time(drive, lead);
+    let short = lead.amount.filter(|amount| *amount < wanted).map(|amount| {
+        let spares = LEAD_IN_SPARES as f64 * amount.0 as f64 / wanted.0 as f64;
+        format!(
+            "not steady: at its rate the load writes {spares:.2} spares in the {ROUND_TIME} of the modelled drive before \
+             the rounds, {LEAD_IN_SPARES} are needed"
+        )
+    });
     if drive.run(&lead, asking)?.ended == Ended::Interrupted {
         return Ok(None);
     }
     let mut rounds = Vec::new();
     for round in 0..ROUNDS_MAX {
         let next = Job { amount: Some(amount(1)), seed: named_seed(order.seed, "round", round), ..endless(job) };
-        let result = drive.run(&next, asking)?;
+        let result = drive.run(&in_time(drive, next), asking)?;
         if result.ended == Ended::Interrupted {
             return Ok(None);
         }
         rounds.push(result);
         let window = &rounds[rounds.len().saturating_sub(WINDOW)..];
         if window.len() == WINDOW && agree(window, |r| r.iops().map_or(0.0, |i| i.0)) {
-            return Ok(Some((window.to_vec(), true)));
+            return Ok(Some((window.to_vec(), short.is_none(), short)));
         }
     }
     let window = rounds.split_off(rounds.len() - WINDOW);
-    Ok(Some((window, false)))
+    Ok(Some((window, false, short)))
 }
 
 /// Whether a figure of the rounds is the same.

@@ -15,7 +15,7 @@ pub use load::Load;
 pub use rank::{Criterion, Place};
 
 use crate::StudyError;
-use flashlab_drive::ModelledDrive;
+use flashlab_drive::{JOB_TIME_MAX, ModelledDrive};
 use flashlab_samples::Origin;
 use flashlab_spec::{DriveProfile, Hosts, Job};
 use flashlab_target::Target;
@@ -257,6 +257,10 @@ fn prepare<'a>(
         }
         let source = job.replay.map(|replay| replay.source).unwrap_or_default();
         return Err(StudyError::TraceTooLarge { source_file: source, drive: profile.id.clone(), reason });
+    }
+    if let Some(time) = trace::too_long(&job) {
+        let source = job.replay.map(|replay| replay.source).unwrap_or_default();
+        return Err(StudyError::TraceTooLong { source_file: source, time, longest: JOB_TIME_MAX });
     }
     if variant == Variant::Base {
         ModelledDrive::can_run(&job)?;

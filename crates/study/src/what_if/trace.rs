@@ -1,9 +1,9 @@
 //! A recorded list of requests on one modelled drive: once after two fills, then again and again until
 //! write amplification and rate no longer move.
 
-use super::measure::{Asking, Order, agree, amplification, figures, fills, free_pool, spare_of};
+use super::measure::{Asking, Order, Rounds, agree, amplification, figures, fills, free_pool, spare_of};
 use super::{Cliff, Figures, Outcome};
-use flashlab_drive::{Footprint, MAPPED_UNITS_MAX, ModelledDrive};
+use flashlab_drive::{Footprint, JOB_TIME_MAX, MAPPED_UNITS_MAX, ModelledDrive};
 use flashlab_samples::{Ended, JobResult};
 use flashlab_spec::{Arrival, Beyond, Direction, Job, Region, Replay, ReplayEnd, ReplayRequest, Rw};
 use flashlab_target::{Target, TargetError};
@@ -18,8 +18,6 @@ const WINDOW: usize = 3;
 /// Requests of the lead-in and of a round at most, in whole passes: a minute of modelling a variant.
 const LEAD_IN_REQUESTS: u64 = 1 << 22;
 const ROUND_REQUESTS: u64 = 1 << 19;
-/// Recorded time of one job at most; the model counts up to 53 days.
-const JOB_TIME: Nanos = Nanos::secs(40 * 86_400);
 /// So much that is collected, as a share of what is written, is next to nothing.
 const COLLECTED: f64 = 0.01;
 /// A list that ends later than this share of its time, and than this time, after its last request is due
@@ -70,6 +68,22 @@ pub(super) fn too_large(job: &Job, capacity: Bytes, unit: Bytes) -> Option<Strin
     })
 }
 
+/// A time of the list of `job` as it is played; `None` where it has none.
+fn stretched(job: &Job, recorded: Nanos) -> Option<Nanos> {
+    match job.arrival {
+        Arrival::Recorded { time_percent } => {
+            let stretched = u128::from(recorded.0) * u128::from(time_percent) / 100;
+            Some(Nanos(u64::try_from(stretched).unwrap_or(u64::MAX)))
+        }
+        _ => None,
+    }
+}
+
+/// How long one pass of the list of `job` takes, if that is more than a modelled drive runs one job.
+pub(super) fn too_long(job: &Job) -> Option<Nanos> {
+    stretched(job, job.replay.as_ref()?.summary().span).filter(|span| *span > JOB_TIME_MAX)
+}
+
 /// A drive and the list on it.
 struct Played<'a> {
     order: &'a Order<'a>,
@@ -118,9 +132,6 @@ pub(super) fn measure(
     Ok(Some(Outcome { fresh, steady: Some(steady), steady_reached: Some(reached), cliff }))
 }
 
-/// The rounds that count, whether they agree, and why they may not be steady.
-type Rounds = (Vec<JobResult>, bool, Option<String>);
-
 impl Played<'_> {
     /// So many times through the list.
     fn passes(&self, passes: u64, seed: (&str, u64)) -> Job {
@@ -143,19 +154,11 @@ impl Played<'_> {
         wanted.min(allowed.max(1)).min(self.passes_in_time())
     }
 
+    /// Passes of which one job can have so many.
     fn passes_in_time(&self) -> u64 {
-        self.stretched(self.replay.period()).map_or(u64::MAX, |period| (JOB_TIME.0 / period.0.max(1)).max(1))
-    }
-
-    /// A time of the list as it is played; `None` where it has none.
-    fn stretched(&self, recorded: Nanos) -> Option<Nanos> {
-        match self.order.job.arrival {
-            Arrival::Recorded { time_percent } => {
-                let stretched = u128::from(recorded.0) * u128::from(time_percent) / 100;
-                Some(Nanos(u64::try_from(stretched).unwrap_or(u64::MAX)))
-            }
-            _ => None,
-        }
+        let period = stretched(self.order.job, self.replay.period());
+        // A nanosecond more: each end is rounded down.
+        period.map_or(u64::MAX, |period| (JOB_TIME_MAX.0 / (period.0 + 1)).max(1))
     }
 
     /// Plays the list until three rounds agree.
@@ -250,7 +253,7 @@ impl Played<'_> {
 
     /// How much later than recorded the list ended.
     fn late(&self, first: &JobResult) -> Option<String> {
-        let span = self.stretched(self.replay.summary().span)?;
+        let span = stretched(self.order.job, self.replay.summary().span)?;
         let late = first.elapsed.saturating_sub(span);
         let is_late = late > LATE && late.as_secs_f64() > LATE_SHARE * span.as_secs_f64();
         is_late.then(|| format!("the drive does not keep up: it is done {late} after the last request was due"))
