@@ -15,6 +15,7 @@ use crate::together::{self, Part};
 use flashlab_drive::ModelledDrive;
 use flashlab_guard::Inspection;
 use flashlab_lab::{Finished, Plan, PlanOptions, TargetFacts, plan, run_plan};
+use flashlab_samples::TargetKind;
 use flashlab_spec::Suite;
 use flashlab_target::Target;
 use flashlab_units::Bytes;
@@ -121,8 +122,9 @@ impl Request<'_> {
             let writes = rehearsal.writes();
             let path = inspection.path.display().to_string();
             let mut target = ways.open(inspection, self.options.size, means.real, (number, of), writes, &mut made)?;
-            // Files of the same name in several folders go by their paths.
-            if names.iter().filter(|name| **name == names[number]).count() > 1 {
+            // Files of the same name in several folders go by their paths; a device has its name in the kernel.
+            let is_file = target.identity().kind == TargetKind::File;
+            if is_file && names.iter().filter(|name| **name == names[number]).count() > 1 {
                 target = target.with_id(path.trim_start_matches("./").to_owned());
             }
             // Again, with what is only known of an open target.

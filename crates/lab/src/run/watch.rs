@@ -19,6 +19,8 @@ pub(super) struct JobWatch<'a> {
     header: &'a StepHeader,
     /// Intervals of each job that the journal does not have yet.
     waiting: Vec<Vec<Interval>>,
+    /// How many of them were offered in vain, while others used the journal.
+    offered: Vec<usize>,
     /// Why the journal can't keep them; then the jobs are stopped.
     refused: Option<JournalError>,
 }
@@ -31,7 +33,8 @@ impl<'a> JobWatch<'a> {
         header: &'a StepHeader,
     ) -> Self {
         let waiting = vec![Vec::new(); header.jobs.len()];
-        JobWatch { observer, journal, run, header, waiting, refused: None }
+        let offered = vec![0; header.jobs.len()];
+        JobWatch { observer, journal, run, header, waiting, offered, refused: None }
     }
 
     /// Puts what the journal does not have yet into the results.
@@ -56,22 +59,24 @@ impl Observer for JobWatch<'_> {
     }
 
     fn interval(&mut self, job: usize, interval: Interval) -> Option<Interval> {
-        let waiting = &mut self.waiting[job];
+        let (waiting, offered) = (&mut self.waiting[job], &mut self.offered[job]);
         let is_long = |first: &Interval| (interval.start + interval.length).saturating_sub(first.start) >= SERIES_EVERY;
-        let is_due = waiting.first().is_some_and(is_long) || waiting.len() + 1 >= INTERVALS_MAX;
+        // After a try in vain as much must come again: each one waits a moment, in which no stop is seen.
+        let new = &waiting[*offered..];
+        let is_due = new.first().is_some_and(is_long) || new.len() + 1 >= INTERVALS_MAX;
         waiting.push(interval);
         // Those of a short job are kept with its result.
         if is_due {
             // Jobs stand behind the points in their order.
             match self.journal.keep_intervals(self.run, self.header, job as u32, waiting) {
                 Ok(true) => waiting.clear(),
-                // Tried again with the next one.
                 Ok(false) => {}
                 Err(error) => {
                     self.refused = self.refused.take().or(Some(error));
                     waiting.clear();
                 }
             }
+            *offered = waiting.len();
         }
         None
     }
