@@ -48,7 +48,7 @@ pub fn create_file(path: &Path, size: Bytes) -> Result<(Inspection, WritePermit)
 /// permit to write it. A file that is larger stays as it is.
 ///
 /// # Errors
-/// As [`create_file`] and [`crate::permit`]; [`GuardError::Missing`] if nothing is there. A file that
+/// As [`create_file`] and [`crate::permit()`]; [`GuardError::Missing`] if nothing is there. A file that
 /// could not be grown has its old size again, and so has one whose [`Growth`] is not kept.
 pub fn extend_file(
     path: &Path,

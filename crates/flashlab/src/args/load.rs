@@ -51,7 +51,7 @@ pub(crate) struct Load {
 #[derive(Debug, ClapArgs)]
 #[group(skip)]
 pub(crate) struct From {
-    /// The load from a TOML file with the keys of a sweep in a suite; several [[load]] run at the same time
+    /// The load from a TOML file with the keys of a sweep in a suite; several tables named load run at the same time
     #[arg(long, value_name = "FILE", conflicts_with_all = ["Keys", "iodepth", "workload", "fio"])]
     pub(crate) job: Option<PathBuf>,
     /// The load from a fio job file; where there may be several, its sections run one after another or at the same time,
