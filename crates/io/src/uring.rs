@@ -19,6 +19,7 @@ use crate::worker::{Duty, End, Setup};
 use flashlab_samples::Granted;
 use flashlab_spec::Job;
 use flashlab_target::TargetError;
+use flashlab_units::Bytes;
 use flashlab_workload::{Direction, Request};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, SubmissionQueue, Submitter};
@@ -40,6 +41,11 @@ const ANY: Kind = 3;
 
 /// More than these are not gathered before the device gets them, while it may have nothing to do.
 const BATCH_MAX: usize = 16;
+/// The same of requests up to [`SMALL`]: the kernel keeps all of a batch back until it has made the last one, at
+/// about 1 us each, and a fast device would have done with as many in that time.
+const BATCH_SMALL: usize = 4;
+/// Requests that a device takes about as long for as the kernel.
+const SMALL: Bytes = Bytes::kib(16);
 
 /// One of the outstanding I/Os.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +75,8 @@ pub(crate) struct Uring {
     is_nop: bool,
     is_split: bool,
     slots: Vec<Slot>,
+    /// As many requests go to a device at a time.
+    batch: usize,
     /// Slots submitted by the next enter, whose start is still to be stamped.
     fresh: Vec<u32>,
     /// Slots without an I/O, where they don't get the next one at once.
@@ -114,6 +122,7 @@ impl Uring {
             is_nop,
             is_split: setup.tuning.split_submission,
             setup,
+            batch: if job.bs <= SMALL { BATCH_SMALL } else { BATCH_MAX },
             fresh: Vec::with_capacity(job.iodepth as usize),
             free: (0..job.iodepth).rev().collect(),
             busy: 0,
@@ -158,6 +167,9 @@ impl Uring {
             is_split: self.is_split,
             is_ticking: !OPEN && !modes.iopoll && !modes.sqpoll && tick::start(&submitter, &mut sq),
             unseen_ticks: 0,
+            batch: self.batch,
+            batch_device: self.batch,
+            parts: 0,
             held: None,
             end: None,
             ended_ns: 0,
@@ -197,6 +209,7 @@ impl Uring {
             }
             // Gives the entries back before the next enter, which would take them for new ones.
             cq.sync();
+            flight.judge(!cq.is_empty());
             if OPEN || KIND == ANY {
                 flight.fill(duty, &mut sq);
             }
@@ -226,6 +239,11 @@ struct Flight<'a, const REGISTERED: bool, const KIND: Kind, const OPEN: bool> {
     is_ticking: bool,
     /// Ticks among those that came back which are not taken for I/Os.
     unseen_ticks: u32,
+    /// As many are gathered before they are submitted: as for a device, or more where none waits for them.
+    batch: usize,
+    batch_device: usize,
+    /// Batches submitted since the last enter that waited.
+    parts: u32,
     /// The first request of a pass that can't begin yet.
     held: Option<Request>,
     /// Why nothing new is submitted any more.
@@ -294,12 +312,23 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
         }
         self.refill(duty, index, sq);
         // The last ones go with the next enter, which is near.
-        if self.fresh.len() == BATCH_MAX && left > 0 {
+        if self.fresh.len() >= self.batch && left > 0 {
+            self.parts += 1;
             self.depart(duty);
             sq.sync();
             // What it could not take yet goes with the next enter.
             let _ = to.submit();
             sq.sync();
+        }
+    }
+
+    /// Chooses the batch by whether those submitted in parts were `complete` at once, as from the page cache.
+    /// Completions of a device are seen only by an enter that waits.
+    #[inline]
+    fn judge(&mut self, complete: bool) {
+        if self.parts > 0 {
+            self.batch = if complete { BATCH_MAX } else { self.batch_device };
+            self.parts = 0;
         }
     }
 
