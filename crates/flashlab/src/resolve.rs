@@ -93,6 +93,17 @@ pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Res
     })
 }
 
+/// Refuses what can't be read as it is: a load that writes nothing makes and grows no file.
+pub(crate) fn to_be_read(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Result<()> {
+    match (&inspection.subject, size) {
+        (Subject::Missing { .. }, _) => {
+            Err(flashlab_guard::GuardError::Missing { path: inspection.path.clone() }.into())
+        }
+        (Subject::File(f), Some(size)) if size > f.size => Err(too_large(size, f.size).into()),
+        _ => Ok(()),
+    }
+}
+
 /// Opens a path for a suite: creates it if it is missing and a size is given, grows a file that is
 /// ours, and gets the permit if the suite writes. A file that was created or has grown is noted in `made`.
 pub(crate) fn open(
@@ -159,7 +170,7 @@ fn too_large(size: Bytes, capacity: Bytes) -> SpecError {
         file: "the command line".into(),
         key: "--size".into(),
         value: size.exact(),
-        reason: format!("the target has {capacity}; only a file that flashlab created is grown"),
-        remedy: format!("use at most --size {}", capacity.exact()),
+        reason: format!("the target has {capacity}; only a file that flashlab created is grown, by a load that writes"),
+        remedy: format!("use at most --size {}, an offset included", capacity.exact()),
     }
 }

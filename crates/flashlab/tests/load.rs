@@ -550,6 +550,8 @@ fn a_load_is_bound_by_the_same_permits_as_a_run() {
         ("load --on ./foreign.img --bs 4k", 2, "no load was given"),
         ("load --on ./foreign.img --rw randraed", 2, "randread"),
         ("load --on ./foreign.img --rw read --workload=", 2, "--workload"),
+        ("load --on ./foreign.img --rw read --rwmixread 70", 2, "rwmixread of a load that is no mix"),
+        ("load --on ./new.img --rw read --size 1M", 2, "./new.img: does not exist"),
         ("load --on ./foreign.img --rw read --fsync 1", 2, "fsync of a load that writes nothing"),
         ("load --on ./foreign.img --rw read --write-hint short", 2, "leave write_hint out"),
         (
@@ -581,6 +583,9 @@ fn a_load_is_bound_by_the_same_permits_as_a_run() {
         assert!(done.err.contains(says), "{arguments}: no {says} in {}", done.err);
     }
     assert!(!place.path("flashlab.db").exists() && !place.path("new.img").exists());
+    place.flashlab("load --on ./own.img --rw write --bs 64KiB --size 1M --passes 1 --store own.db").code(0);
+    let refused = place.flashlab("load --on ./own.img --rw read --size 2M --runtime 1s").code(2);
+    assert!(refused.err.contains("the target has 1 MiB") && refused.err.contains("by a load that writes"));
     assert!(fs::read(place.path("foreign.img")).expect("the file") == before);
     place.flashlab("load --on ./foreign.img --rw randread --runtime 100ms").code(0);
 }

@@ -230,6 +230,7 @@ fn what_the_author_may_not_have_meant_is_noted() {
             "[a]\nrw=rw\nrwmixread=30\nrwmixwrite=30\n",
             "4: rwmixread 30 and rwmixwrite 30 don't add up: the later one counts, 70 % reads",
         ),
+        ("[a]\nrw=randread\nrwmixread=30\n", "3: rwmixread changes nothing here: a is no mix"),
         ("[a]\nrw=rw\nrwmixwrite=30\nrwmixread=30\n", "the later one counts, 30 % reads"),
         (
             "[a]\nrw=read\ndirectory=/mnt/bench#3\n",

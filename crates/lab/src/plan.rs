@@ -387,7 +387,7 @@ impl Planner<'_> {
     }
 
     fn of_a_job(&self, job: &Job, repeats: u64) -> Estimate {
-        let rate = if job.rw.writes() { self.target.write_rate.0 } else { self.target.read_rate.0 };
+        let rate = self.pace(job);
         let times = |n: u64| n.saturating_mul(repeats);
         let asked = job.bytes_to_end();
         let (time, bytes) = match (job.runtime, asked) {
@@ -404,11 +404,25 @@ impl Planner<'_> {
                 (whole.min(asked.map_or(whole, |_| rate.time_for(most))), bytes)
             }
         };
+        let [_, share, _] = job.mix();
         Estimate {
-            writes: if job.rw.writes() { bytes } else { Bytes(0) },
-            writes_exact: job.runtime.is_none() || !job.rw.writes(),
+            writes: Bytes((u128::from(bytes.0) * u128::from(share) / 100) as u64),
+            // Of a mix each request is drawn.
+            writes_exact: share == 0 || (share == 100 && job.runtime.is_none()),
             time,
             time_exact: job.runtime.is_some() && asked.is_none(),
+        }
+    }
+
+    /// What the target gives, or what the job asks for where that is less.
+    fn pace(&self, job: &Job) -> BytesPerSecond {
+        let most = if job.rw.writes() { self.target.write_rate.0 } else { self.target.read_rate.0 };
+        match job.arrival {
+            Arrival::Fixed(rate) | Arrival::Poisson(rate) => {
+                let ios = rate.ios as f64 / rate.per.as_secs_f64() * f64::from(job.numjobs);
+                BytesPerSecond(most.0.min(ios * job.bs.0 as f64))
+            }
+            Arrival::Closed | Arrival::Recorded { .. } => most,
         }
     }
 }

@@ -196,6 +196,26 @@ fn a_run_time_of_a_load_stands_beside_what_else_ends_it() {
 }
 
 #[test]
+fn writes_are_those_of_the_mix_and_of_the_rate() {
+    let of = |rw, keys: &str| {
+        let steps = sweep("w", rw, "4KiB", "[1]", "[2]").replace("runtime", "# runtime") + keys;
+        let plan = of(&steps, &file(Bytes::mib(64)), &PlanOptions::default()).expect("a plan");
+        plan.steps[0].estimate
+    };
+    let mix = of("randrw", "rwmixread = 70\nrwmixtrim = 5\namount = '8MB'\n");
+    assert_eq!((mix.writes, mix.writes_exact), (Bytes(2_000_000), false));
+    let trims = of("randtrim", "amount = '8MB'\n");
+    assert_eq!((trims.writes, trims.writes_exact), (Bytes(0), true));
+    // Two jobs of 10 IOPS each are 81,920 B/s, where the target gives 1 MB/s.
+    let slow = of("randwrite", "rate_iops = 10\nruntime = '100s'\n");
+    assert_eq!((slow.writes, slow.time, slow.time_exact), (Bytes(8_192_000), Nanos::secs(100), true));
+    let slow = of("randwrite", "rate_iops = 10\nrate_process = 'poisson'\namount = '8192000B'\n");
+    assert_eq!((slow.writes, slow.time, slow.writes_exact), (Bytes(8_192_000), Nanos::secs(100), true));
+    // More than the target gives is not kept up with.
+    assert_eq!(of("randwrite", "rate_iops = 10000\nruntime = '100s'\n").writes, Bytes(100_000_000));
+}
+
+#[test]
 fn each_step_has_a_seed_of_its_own_and_the_same_in_each_plan() {
     let steps = [fill("128KiB", 2), sweep("r", "randread", "4KiB", "[1, 2]", "[1, 2]")].concat();
     let seeds = |seed| {

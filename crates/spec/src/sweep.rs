@@ -349,6 +349,7 @@ impl SweepStep {
         let refuse = |key: &str, what: &str| Err((format!("{key} of a load {what}"), format!("leave {key} out")));
         match of_writes.iter().find(|(_, given)| *given) {
             Some((key, _)) if !self.rw.writes() => refuse(key, "that writes nothing"),
+            _ if self.rwmixread != half() && !self.rw.is_mixed() => refuse("rwmixread", "that is no mix"),
             _ if self.rwmixtrim > 0 && !self.rw.is_mixed() => refuse("rwmixtrim", "that is no mix"),
             _ => Ok(()),
         }
@@ -515,6 +516,7 @@ mod tests {
             ("compress_percent = 1", "compress_percent of"),
             ("dedupe_percent = 1", "dedupe_percent of"),
             ("data_pattern = '0xff'", "data_pattern of"),
+            ("rwmixread = 70", "rwmixread of a load that is no mix"),
             ("rwmixtrim = 1", "rwmixtrim of a load that is no mix"),
         ] {
             let load = |rw| SweepStep::parse(&format!("rw = '{rw}'\nbs = '4KiB'\n{key}"), "l.toml").expect("a load");

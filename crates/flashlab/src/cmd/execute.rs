@@ -57,6 +57,9 @@ impl Request<'_> {
                 // Here, before anything is made.
                 plan.steps.iter().flat_map(|step| step.kind.jobs()).try_for_each(ModelledDrive::can_run)?;
             }
+            if let (Named::Real(inspection), false) = (&named, plan.writes()) {
+                resolve::to_be_read(inspection, self.options.size)?;
+            }
             if let (Named::Modelled(drive), true) = (&named, self.on.len() > 1) {
                 let what =
                     format!("{} is a modelled drive, and several targets at once are real ones", drive.profile().id);

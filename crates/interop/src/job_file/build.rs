@@ -15,6 +15,9 @@ use flashlab_units::{Bytes, Nanos};
 /// fio's default for every direction.
 const BS_DEFAULT: Bytes = Bytes::kib(4);
 
+/// fio's default for the share of reads in a mix, in percent.
+const HALF: u8 = 50;
+
 /// The values of a section with what it inherits. The wave is left to the caller.
 pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError> {
     let mut builder = Builder { section, file, notes: section.content.notes.clone() };
@@ -51,6 +54,9 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
     job.verify = content::verify(&mut builder, job.rw)?;
     rates::apply(&mut builder, &mut job)?;
     builder.check_times(&job)?;
+    if !job.rw.is_mixed() {
+        builder.drop_the_mix(&mut job);
+    }
     if !job.rw.writes() {
         builder.drop_what_is_about_writes(&mut job);
     }
@@ -223,7 +229,7 @@ impl Builder<'_> {
         let share = match (later.map(|entry| entry.key), read, write) {
             (Some(Key::Rwmixwrite), _, Some(write)) => 100 - write,
             (_, Some(read), _) => read,
-            _ => 50,
+            _ => HALF,
         };
         if let (Some(read), Some(write), Some(entry)) = (read, write, later)
             && u32::from(read) + u32::from(write) != 100
@@ -258,6 +264,15 @@ impl Builder<'_> {
             }
         }
         (job.durability, job.data) = (Durability::default(), Data::default());
+    }
+
+    fn drop_the_mix(&mut self, job: &mut FioJob) {
+        for key in [Key::Rwmixread, Key::Rwmixwrite] {
+            if let Some(entry) = self.section.get(key) {
+                self.note(entry.line, format!("{} changes nothing here: {} is no mix", entry.name, job.name));
+            }
+        }
+        job.rwmixread = HALF;
     }
 
     fn check_times(&mut self, job: &FioJob) -> Result<(), InteropError> {
