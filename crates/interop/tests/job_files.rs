@@ -74,6 +74,7 @@ fn every_option_of_the_core_is_mapped() {
         iodepth: 16,
         numjobs: 2,
         size: Some(Extent::Percent(80)),
+        own_parts: false,
         io_size: Some(Bytes::gib(1)),
         offset: Extent::Percent(10),
         loops: 1,
@@ -85,6 +86,7 @@ fn every_option_of_the_core_is_mapped() {
         once: false,
         durability: Durability { fsync_every: 32, fdatasync_every: 0, dsync: true },
         sizes: None,
+        align: None,
         distribution: None,
         random: None,
         think: None,
@@ -220,6 +222,43 @@ fn what_changes_nothing_is_listed_with_the_reason() {
 }
 
 #[test]
+fn an_increment_of_the_size_gives_each_job_a_part_of_its_own() {
+    for (rw, size) in [("read", "256M"), ("randwrite", "256M"), ("read", "25%")] {
+        let text = format!("[a]\nrw={rw}\nbs=1M\nnumjobs=3\nsize={size}\noffset_increment={size}\n");
+        let job = one(&text).on(Bytes::gib(1));
+        assert_eq!(job.validate(Bytes(512), Bytes::gib(1)), Ok(()), "{text}");
+        let starts = [0, 1, 2].map(|index| (job.slice(index).offset, job.slice(index).length));
+        assert_eq!(starts, [0, 1, 2].map(|index| (Bytes::mib(256 * index), Bytes::mib(256))), "{text}");
+        assert_eq!(job.amount, Some(Bytes::mib(768)));
+        assert_eq!(one(&text).end(), (size != "25%").then_some(Bytes::mib(768)));
+    }
+}
+
+/// JESD219's enterprise load: requests of 512 B and more begin anywhere on 4 KiB.
+#[test]
+fn sizes_are_aligned_to_the_smallest_or_as_asked() {
+    let job = |text: &str| {
+        let job = one(text).on(Bytes::gib(1));
+        assert_eq!(job.validate(Bytes(512), Bytes::gib(1)), Ok(()), "{text}");
+        (job.pattern.align, job.step(Direction::Read), job.step(Direction::Write), job.pattern.offsets)
+    };
+    let split = "[a]\nrw=randrw\nruntime=1\nbssplit=512/4:4k/67:64k/29\n";
+    let (own, zones) = (Bytes(512), "zoned:50/5:30/15:20/80");
+    assert_eq!(job(&split.replace("[a]", "[a]\nnorandommap")), (None, own, own, Offsets::Repeats));
+    let aligned = job(&(split.to_owned() + "ba=4k\nrandom_distribution=" + zones + "\n"));
+    assert_eq!(aligned, (Some(Bytes::kib(4)), Bytes::kib(4), Bytes::kib(4), zones.parse().expect("zones")));
+    // Each direction has its own, and one size keeps the map.
+    let two = job("[a]\nrw=randrw\nruntime=1\nbs=4k,64k\n");
+    assert_eq!(two, (None, Bytes::kib(4), Bytes::kib(64), Offsets::Repeats));
+    assert_eq!(job("[a]\nrw=randrw\nruntime=1\nbs=4k,4k\n").3, Offsets::Once);
+    assert!(notes(&one(split)).contains("4: with several sizes a block may come again"), "{}", notes(&one(split)));
+    let sequential = one("[a]\nrw=read\nba=8k\n");
+    assert!(notes(&sequential).contains("3: blockalign changes nothing here") && sequential.align.is_none());
+    let refused = read_jobs("[a]\nrw=randread\nba=4k,8k\n", "f.fio", &|_| None).expect_err("two").to_string();
+    assert!(refused.contains("one for all directions"), "{refused}");
+}
+
+#[test]
 fn what_the_author_may_not_have_meant_is_noted() {
     for (text, says) in [
         ("[a]\nbs=1m\n", "1: rw is not given: fio reads in order"),
@@ -311,7 +350,8 @@ fn what_cannot_be_taken_over_is_refused_by_name() {
         ("[a]\nthinktime=10\nthinktime_blocks_type=issue\n", "pauses are taken over"),
         ("[a]\nrandom_distribution=sequence:1\n", "no distribution that is taken over"),
         ("[a]\nrw=randread\npercentage_random=0,25,0,1\n", "reads,writes,trims"),
-        ("[a]\noffset_increment=500M\n", "order of offsets"),
+        ("[a]\noffset_increment=500M\n", "a.fio:2: `offset_increment`: parts of the jobs overlap"),
+        ("[a]\nnumjobs=4\nsize=2G\noffset_increment=500M\n", "make it the size of a job"),
     ] {
         let message = read(text).expect_err(text).to_string();
         assert!(message.contains(says), "{says}: {message}");

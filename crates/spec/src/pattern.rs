@@ -123,8 +123,9 @@ pub struct Pattern {
     /// hottest block is the first of the range (normal: the middle one).
     #[serde(skip_serializing_if = "is_true")]
     pub scatter: bool,
-    /// Offsets are multiples of this from the start of the thread's part of the region. `None`: bs for
-    /// random requests, and each sequential request begins where the last one ended.
+    /// Offsets are multiples of this from the start of the thread's part of the region. `None`: the smallest
+    /// size of the direction for random requests ([`Job::step`]), and each sequential request begins where the
+    /// last one ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
     /// From the start of one sequential request to the start of the next. `None`: no gap.
@@ -176,6 +177,14 @@ impl Default for Pattern {
     }
 }
 
+/// The greatest common divisor; of 0 and another number it is the other.
+const fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// Serde hands over a reference.
 fn is_true(value: &bool) -> bool {
     *value
@@ -208,9 +217,21 @@ impl Job {
         Region { offset: Bytes(self.region.offset.0 + first * self.bs.0), length: Bytes(count * self.bs.0 + tail) }
     }
 
-    /// From one place a random request can start at to the next.
+    /// A random request of this direction starts at a multiple of this: the alignment, or its smallest size. Without
+    /// repeats it is bs, so that requests of several sizes don't overlap.
+    pub fn step(&self, direction: Direction) -> Bytes {
+        let smallest = || match &self.pattern.sizes {
+            Some(sizes) if self.pattern.offsets != Offsets::Once => sizes.of(direction).smallest(),
+            _ => self.bs,
+        };
+        self.pattern.align.unwrap_or_else(smallest)
+    }
+
+    /// From one place a random request of any direction can start at to the next: what all their steps are
+    /// multiples of.
     pub fn grain(&self) -> Bytes {
-        self.pattern.align.unwrap_or(self.bs)
+        let used = Direction::ALL.into_iter().zip(self.mix()).filter(|(_, share)| *share > 0);
+        Bytes(used.map(|(direction, _)| self.step(direction).0).reduce(gcd).unwrap_or(self.bs.0))
     }
 
     /// The places a random request of thread `index` can start at: multiples of [`Job::grain`] from

@@ -76,6 +76,15 @@ impl Sizes {
 }
 
 impl SizeRule {
+    /// The smallest size; 0 for a split of none, which no job has.
+    pub fn smallest(&self) -> Bytes {
+        match self {
+            SizeRule::Fixed(bs) => *bs,
+            SizeRule::Range { min, .. } => *min,
+            SizeRule::Split(shares) => shares.iter().map(|share| share.bs).min().unwrap_or_default(),
+        }
+    }
+
     /// The largest size; an error says of which direction it is.
     fn check(&self, direction: Direction, logical_block: Bytes) -> Result<Bytes, Fault> {
         let word = direction.word();

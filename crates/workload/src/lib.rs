@@ -7,6 +7,7 @@
 mod arrivals;
 mod distribution;
 mod draw;
+mod grid;
 mod lengths;
 mod order;
 mod partly;

@@ -2,6 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::draw::below;
+use crate::grid::Grid;
 use flashlab_spec::{Direction, Job, RandomShares};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -16,7 +17,7 @@ pub(crate) struct Partly {
     /// What sequential requests begin at multiples of.
     align: u64,
     slots: u64,
-    grain: u64,
+    grid: Grid,
     /// Of the slice.
     length: u64,
 }
@@ -31,7 +32,7 @@ impl Partly {
             next: [0; 3],
             align: job.pattern.align.map_or(1, |align| align.0),
             slots,
-            grain: job.grain().0,
+            grid: Grid::new(job),
             length: job.slice(index).length.0,
         }
     }
@@ -42,8 +43,8 @@ impl Partly {
         let is_random = below(rng, 100) < u64::from(self.shares.of(direction));
         let next = &mut self.next[direction as usize];
         let offset = match (&self.drawn, is_random) {
-            (Some(drawn), true) => drawn.draw(rng) * self.grain,
-            (None, true) => below(rng, self.slots) * self.grain,
+            (Some(drawn), true) => self.grid.at(drawn.draw(rng), direction),
+            (None, true) => self.grid.at(below(rng, self.slots), direction),
             (_, false) if *next + length <= self.length => *next,
             (_, false) => 0,
         };

@@ -2,6 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::draw::below;
+use crate::grid::Grid;
 use crate::lengths::Lengths;
 use crate::named_seed;
 use crate::order::{OncePerPass, Sequence};
@@ -26,7 +27,8 @@ pub struct Request {
 /// The requests of one of a job's `numjobs` threads.
 ///
 /// [`RequestStream::next_request`] is endless: what has an end begins again. As an iterator the stream
-/// ends after the job's `passes`, or after a list that is replayed once; a job without either is
+/// ends after the job's `passes` (of requests that may repeat: as many bytes as the thread's slice has), or after a
+/// list that is replayed once; a job without either is
 /// endless here too, and run time and amount are the engine's to watch.
 ///
 /// Sequential threads go through their slice of the region or their extents; the last request of a part
@@ -37,13 +39,15 @@ pub struct RequestStream {
     rng: Xoshiro256PlusPlus,
     base: u64,
     slots: u64,
-    grain: u64,
+    grid: Grid,
+    /// Bytes of a pass where requests may repeat.
+    pass: u64,
     mix: Mix,
     lengths: Lengths,
     place: Place,
     /// The iterator's end.
     passes_max: Option<u32>,
-    /// Requests the iterator has given.
+    /// Bytes the iterator has given.
     given: u64,
 }
 
@@ -124,7 +128,8 @@ impl RequestStream {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             base: slice.offset.0,
             slots,
-            grain: job.grain().0,
+            grid: Grid::new(job),
+            pass: (slice.length.0 / job.bs.0 * job.bs.0).max(1),
             mix: Mix::new(job),
             lengths: Lengths::new(job),
             place,
@@ -151,7 +156,7 @@ impl RequestStream {
         let (offset, length) = match &mut self.place {
             Place::Sequence(sequence) => sequence.take(length),
             Place::Partly(partly) => (self.base + partly.take(&mut self.rng, direction, length), length),
-            _ => (self.base + slot * self.grain, length),
+            _ => (self.base + self.grid.at(slot, direction), length),
         };
         Request { offset: Bytes(offset), length, direction }
     }
@@ -160,7 +165,7 @@ impl RequestStream {
     pub fn fill(&mut self, requests: &mut [Request]) {
         match (&self.place, &self.lengths) {
             (Place::Uniform, Lengths::Fixed(length)) => {
-                let (length, mix, slots, base, grain) = (*length, self.mix, self.slots, self.base, self.grain);
+                let (length, mix, slots, base, grain) = (*length, self.mix, self.slots, self.base, self.grid.grain);
                 let mut rng = self.rng.clone();
                 requests.fill_with(|| {
                     let offset = Bytes(base + below(&mut rng, slots) * grain);
@@ -179,7 +184,7 @@ impl RequestStream {
             Place::Once(order) => order.passes,
             Place::Replayed(list) => list.turn.passes,
             Place::Uniform | Place::Drawn(_) | Place::Partly(_) => {
-                u32::try_from(self.given / self.slots).unwrap_or(u32::MAX)
+                u32::try_from(self.given / self.pass).unwrap_or(u32::MAX)
             }
         }
     }
@@ -193,8 +198,9 @@ impl Iterator for RequestStream {
         if self.passes_max.is_some_and(|max| self.passes() >= max) {
             return None;
         }
-        self.given += 1;
-        Some(self.next_request())
+        let request = self.next_request();
+        self.given += u64::from(request.length);
+        Some(request)
     }
 }
 

@@ -84,7 +84,7 @@ fn drawn_offsets_and_sizes_are_the_same_everywhere() {
             "894fe20404f99b2d",
             "195fca262105a5fc",
             "71d4ff21b8dff609",
-            "9aea5a93f5987986"
+            "3f1ffaa598681fb9"
         ]
     );
 }

@@ -103,6 +103,9 @@ proptest! {
                 if let (Some(align), None) = (job.pattern.align, job.pattern.stride) {
                     prop_assert_eq!((r.offset.0 - slice.offset.0) % align.0, 0);
                 }
+                if job.rw.is_random() {
+                    prop_assert_eq!((r.offset.0 - slice.offset.0) % job.step(r.direction).0, 0);
+                }
             }
         }
     }
@@ -138,6 +141,53 @@ proptest! {
             at += u64::from(r.length);
         }
         prop_assert_eq!(at, length * BLOCK);
+    }
+}
+
+/// The sizes and places of JESD219's enterprise load: most requests are 4 KiB, and none need a larger alignment than
+/// its own size.
+#[test]
+fn requests_of_several_sizes_begin_at_multiples_of_the_smallest() {
+    let pattern = Pattern { sizes: Some("4KiB/70:8KiB/20:64KiB/10".parse().expect("sizes")), ..Pattern::default() };
+    let job = valid(Job { pattern, ..job(Rw::RandWrite, 65_536, 0, 1024 * 4096) });
+    let mut counts = [0f64; 1024];
+    RequestStream::new(&job, 0).take(100_900).for_each(|r| counts[(r.offset.0 / 4096) as usize] += 1.0);
+    // From 1,009 places the largest fits; chi-square with 1,008 degrees of freedom, 4.5 sigma is 1,210.
+    let chi2: f64 = counts[..1009].iter().map(|c| (c - 100.0).powi(2) / 100.0).sum();
+    assert!(chi2 < 1210.0 && counts[1009..].iter().all(|c| *c == 0.0), "chi-square {chi2}");
+}
+
+/// As fio does with bs=4k,64k.
+#[test]
+fn each_direction_has_its_own_alignment() {
+    let pattern = Pattern { sizes: Some("4KiB,64KiB".parse().expect("sizes")), ..Pattern::default() };
+    let job = valid(Job { pattern, ..job(Rw::RandRw, 65_536, 8192, 1024 * 4096) });
+    let (mut odd_reads, mut cells) = (0, [0f64; 16]);
+    for r in RequestStream::new(&job, 0).take(20_000) {
+        let at = r.offset.0 - 8192;
+        if r.length == 4096 {
+            assert_eq!(at % 4096, 0);
+            odd_reads += u32::from(!at.is_multiple_of(65_536));
+        } else {
+            assert_eq!(at % 65_536, 0);
+            cells[(at / 65_536) as usize] += 1.0;
+        }
+    }
+    assert!(odd_reads > 9_000, "{odd_reads}");
+    // The last place is hit from one place of the grid, the others from 16.
+    assert!(cells[..15].iter().all(|c| (560.0..760.0).contains(c)), "{cells:?}");
+}
+
+#[test]
+fn a_pass_with_repeats_has_the_bytes_of_its_slice() {
+    for (sizes, align) in
+        [(None, None), (None, Some(512)), (Some("4KiB-64KiB"), None), (Some("4KiB/90:64KiB/10"), None)]
+    {
+        let pattern =
+            Pattern { sizes: sizes.map(|s| s.parse().expect("sizes")), align: align.map(Bytes), ..Pattern::default() };
+        let job = valid(Job { pattern, passes: Some(3), ..job(Rw::RandWrite, 65_536, 0, 100 << 20) });
+        let bytes: u64 = RequestStream::new(&job, 0).map(|r| u64::from(r.length)).sum();
+        assert!((300 << 20..(300 << 20) + 65_536).contains(&bytes), "{sizes:?}: {bytes}");
     }
 }
 

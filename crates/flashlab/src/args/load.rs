@@ -135,7 +135,7 @@ pub(crate) struct Keys {
     /// one ended. One for all, or reads,writes,trims [default: 100]
     #[arg(long, alias = "percentage_random", value_name = "PERCENT")]
     percentage_random: Option<RandomShares>,
-    /// Offsets are multiples of this [default: bs]
+    /// Offsets are multiples of this [default of random ones: bs, or the smallest of the sizes]
     #[arg(long, value_name = "SIZE")]
     align: Option<Bytes>,
     /// From the start of one sequential request to that of the next

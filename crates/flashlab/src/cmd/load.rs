@@ -7,7 +7,7 @@ use crate::args::{AnyKeys, From, Keys, Load};
 use crate::catalog;
 use crate::exit::{CliError, Exit};
 use crate::trace::{self, Trace};
-use flashlab_interop::{Extent, FioJob};
+use flashlab_interop::FioJob;
 use flashlab_lab::PlanOptions;
 use flashlab_spec::{ConcurrentStep, LoadFile, SpecError, Suite, SuiteStep, SweepStep};
 use flashlab_units::Bytes;
@@ -102,13 +102,7 @@ impl Asked {
         let ends: Option<Vec<Bytes>> = match self {
             Asked::File(LoadFile::One(load)) => of_a_load(load).map(|end| vec![end]),
             Asked::File(LoadFile::AtOnce(step)) => step.loads.iter().map(of_a_load).collect(),
-            Asked::Fio(jobs) => {
-                let end = |job: &FioJob| match (job.offset, job.size) {
-                    (Extent::Bytes(offset), Some(Extent::Bytes(size))) => Some(end(offset, size)),
-                    _ => None,
-                };
-                jobs.iter().map(end).collect()
-            }
+            Asked::Fio(jobs) => jobs.iter().map(FioJob::end).collect(),
         };
         let own = ends.and_then(|ends| ends.into_iter().max());
         match (own, args.size) {

@@ -31,6 +31,7 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
         iodepth: builder.iodepth()?,
         numjobs: builder.count(Key::Numjobs)?.unwrap_or(1),
         size: builder.size()?,
+        own_parts: builder.own_parts()?,
         io_size: builder.io_size()?,
         offset: builder.extent(Key::Offset)?.unwrap_or(Extent::Bytes(Bytes::ZERO)),
         loops: builder.count(Key::Loops)?.unwrap_or(1),
@@ -42,6 +43,7 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
         once: !section.is_on(Key::Norandommap),
         durability: builder.durability()?,
         sizes: content::sizes(&mut builder)?,
+        align: None,
         distribution: content::distribution(&builder)?,
         data: content::data(&builder)?,
         random: None,
@@ -50,10 +52,16 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
         ignored: section.content.ignored.clone(),
         notes: Vec::new(),
     };
+    job.align = content::align(&mut builder, job.rw)?;
     job.random = content::random(&mut builder, job.rw)?;
     job.verify = content::verify(&mut builder, job.rw)?;
     rates::apply(&mut builder, &mut job)?;
     builder.check_times(&job)?;
+    if job.repeats_for_its_sizes() {
+        let line = [Key::Bssplit, Key::Bsrange, Key::Bs].iter().find_map(|key| section.get(*key)).map(|e| e.line);
+        let text = "with several sizes a block may come again before all had their turn";
+        builder.note(line.unwrap_or(section.line), text);
+    }
     if !job.rw.is_mixed() {
         builder.drop_the_mix(&mut job);
     }
@@ -129,6 +137,19 @@ impl Builder<'_> {
             return Ok(None);
         }
         Ok(size)
+    }
+
+    /// Whether each job has a part of its own, as with an `offset_increment` of the size. Of parts that overlap or leave
+    /// gaps no load here consists.
+    fn own_parts(&mut self) -> Result<bool, InteropError> {
+        let Some(increment) = self.extent(Key::OffsetIncrement)? else { return Ok(false) };
+        match self.section.get(Key::OffsetIncrement) {
+            Some(entry) if self.size()? != Some(increment) => {
+                let reason = "parts of the jobs overlap, have gaps or have no size".to_owned();
+                Err(self.refuse(entry, (reason, "make it the size of a job, or leave it out".into())))
+            }
+            _ => Ok(true),
+        }
     }
 
     /// A share is refused, and so is more than one loop: fio 3.33 moves neither what it says (half of a

@@ -71,6 +71,28 @@ fn range(entry: &Entry, text: &str) -> Result<SizeRule, Fault> {
     Ok(SizeRule::Range { min, max, step: min })
 }
 
+/// What random requests are aligned to, where it isn't their smallest size.
+pub(super) fn align(builder: &mut Builder<'_>, rw: Rw) -> Result<Option<Bytes>, InteropError> {
+    let read = builder.read(Key::Blockalign, |entry, text| {
+        let sizes = text.split(',').map(|size| values::bytes(size, entry.base)).collect::<Result<Vec<_>, Fault>>()?;
+        match sizes.as_slice() {
+            [(first, _), rest @ ..] if *first > Bytes::ZERO && rest.iter().all(|(size, _)| size == first) => {
+                Ok((*first, entry.line))
+            }
+            _ => Err(("it has several alignments, or 0".into(), "give one for all directions".into())),
+        }
+    })?;
+    let Some((align, line)) = read else { return Ok(None) };
+    if !rw.is_random() {
+        builder.note(line, "blockalign changes nothing here: fio aligns random requests only");
+        return Ok(None);
+    }
+    if !builder.section.is_on(Key::Norandommap) && builder.section.get(Key::Distribution).is_none() {
+        builder.note(line, "with blockalign a block may come again before all had their turn, as in fio");
+    }
+    Ok(Some(align))
+}
+
 /// The distribution of random offsets, where one is given.
 pub(super) fn distribution(builder: &Builder<'_>) -> Result<Option<Offsets>, InteropError> {
     builder.read(Key::Distribution, |_, text| {

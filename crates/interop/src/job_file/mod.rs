@@ -14,8 +14,8 @@ mod values;
 
 use crate::InteropError;
 use flashlab_spec::{
-    Arrival, BytePattern, Data, Durability, Job, Offsets, Pattern, RandomShares, RateProcess, Region, Replay, Rw,
-    Sharing, SizeRule, Sizes, SweepStep, ThinkTime, Verify,
+    Arrival, BytePattern, Data, Direction, Durability, Job, Offsets, Pattern, RandomShares, RateProcess, Region,
+    Replay, Rw, Sharing, SizeRule, Sizes, SweepStep, ThinkTime, Verify,
 };
 use flashlab_units::{Bytes, Nanos};
 
@@ -80,6 +80,8 @@ pub struct FioJob {
     pub numjobs: u32,
     /// Part of the target that each of the jobs covers; `None` for all from `offset` on.
     pub size: Option<Extent>,
+    /// Whether these parts follow one another, instead of being one and the same.
+    pub own_parts: bool,
     /// Bytes that each of the jobs moves where no time ends it; `None` for its part of the target.
     pub io_size: Option<Bytes>,
     /// Where that part begins.
@@ -102,6 +104,8 @@ pub struct FioJob {
     pub durability: Durability,
     /// Transfer sizes where there are several of a direction; they go before `bs`.
     pub sizes: Option<Sizes>,
+    /// What random requests are aligned to, where it isn't the smallest size; it goes before `once`.
+    pub align: Option<Bytes>,
     /// Where random requests go, where it isn't uniform; it goes before `once`.
     pub distribution: Option<Offsets>,
     /// Share of random offsets of a random job, where it isn't all; it goes before `once`.
@@ -168,6 +172,17 @@ impl FioJob {
         self.trace.as_ref().and_then(FioTrace::list)
     }
 
+    /// Where the job's part of a target ends, if that doesn't depend on the target.
+    pub fn end(&self) -> Option<Bytes> {
+        let parts = if self.own_parts { u64::from(self.numjobs) } else { 1 };
+        match (self.offset, self.size) {
+            (Extent::Bytes(offset), Some(Extent::Bytes(size))) => {
+                Some(Bytes(size.0.saturating_mul(parts).saturating_add(offset.0)))
+            }
+            _ => None,
+        }
+    }
+
     /// The job on a target of this capacity, as fio would run it there: jobs that are sequential
     /// share the region, and a job that nothing else ends moves each job's part, or `io_size`, `loops`
     /// times. The result is not validated: [`Job::validate`] refuses what the target can't do, such as
@@ -179,13 +194,15 @@ impl FioJob {
             Extent::Bytes(bytes) => bytes,
             share @ Extent::Percent(_) => whole(share.of(capacity), bs),
         };
-        let length = match self.size {
+        let parts = if self.own_parts { u64::from(self.numjobs) } else { 1 };
+        let each = match self.size {
             None => capacity.0.saturating_sub(offset.0),
             Some(Extent::Bytes(bytes)) => bytes.0,
             // fio takes the share of the whole and stops at the end.
             Some(share) => whole(share.of(capacity), bs).0.min(capacity.0.saturating_sub(offset.0)),
         };
-        let each = self.io_size.unwrap_or(Bytes(length));
+        let length = each.saturating_mul(parts);
+        let each = self.io_size.unwrap_or(Bytes(each));
         let times = u64::from(self.loops).saturating_mul(u64::from(self.numjobs));
         Job {
             rwmixread: self.rwmixread,
@@ -231,6 +248,7 @@ impl FioJob {
             offset: job.region.offset,
             size: self.size.map(|_| job.region.length),
             sizes: job.pattern.sizes,
+            align: job.pattern.align,
             distribution: job.pattern.offsets,
             sharing: job.pattern.sharing,
             percentage_random: job.pattern.random,
@@ -261,7 +279,8 @@ impl FioJob {
         }
     }
 
-    fn pattern(&self) -> Pattern {
+    /// The sizes, where they are not all the same.
+    fn several_sizes(&self) -> Option<Sizes> {
         let [read, write, trim] = self.bs;
         let mixed = self.rw.is_mixed() && read != write;
         let sizes = mixed.then(|| Sizes {
@@ -270,10 +289,26 @@ impl FioJob {
             // Such a job trims nothing; a size of its own would count as the largest.
             trim: SizeRule::Fixed(trim.min(read).min(write)),
         });
-        let sizes = self.sizes.as_ref().map(|sizes| self.used(sizes)).or(sizes);
-        let usual = if self.once && self.random.is_none() { Offsets::Once } else { Offsets::Repeats };
+        self.sizes.as_ref().map(|sizes| self.used(sizes)).or(sizes)
+    }
+
+    /// Whether blocks may come again although a map is asked for: with several sizes no order of blocks has each once.
+    fn repeats_for_its_sizes(&self) -> bool {
+        let varied = |sizes: &Sizes| Direction::ALL.iter().any(|d| sizes.of(*d).smallest() != sizes.largest());
+        let has_a_map = self.once && self.random.is_none() && self.align.is_none() && self.distribution.is_none();
+        has_a_map && self.rw.is_random() && self.several_sizes().as_ref().is_some_and(varied)
+    }
+
+    fn pattern(&self) -> Pattern {
+        let sizes = self.several_sizes();
+        let once = self.once && self.random.is_none() && self.align.is_none() && !self.repeats_for_its_sizes();
+        let usual = if once { Offsets::Once } else { Offsets::Repeats };
         let offsets = if self.rw.is_random() { self.distribution.clone().unwrap_or(usual) } else { Offsets::Repeats };
-        let sharing = (self.numjobs > 1 && !self.rw.is_random()).then_some(Sharing::Shared);
-        Pattern { offsets, sharing, sizes, random: self.random, ..Pattern::default() }
+        let sharing = if self.own_parts {
+            Some(Sharing::Slices)
+        } else {
+            (self.numjobs > 1 && !self.rw.is_random()).then_some(Sharing::Shared)
+        };
+        Pattern { offsets, sharing, sizes, align: self.align, random: self.random, ..Pattern::default() }
     }
 }

@@ -6,6 +6,8 @@ pub(super) enum Key {
     Bs,
     Bsrange,
     Bssplit,
+    Blockalign,
+    OffsetIncrement,
     BufferPattern,
     Compress,
     Dedupe,
@@ -72,7 +74,7 @@ const HOST: &str = "how the host submits is a matter of the host profile, or of 
 const BUFFERS: &str = "what is written is incompressible and new each time";
 const VERIFY: &str = "this program verifies in its own way";
 const BATCH: &str = "requests are submitted as soon as there is room";
-const SIZES: &str = "sizes are those of bs, bssplit or bsrange, aligned to themselves";
+const SIZES: &str = "sizes are those of bs, bssplit or bsrange, aligned to the smallest or by blockalign";
 const PLACES: &str = "it changes the order of offsets in a way that is not taken over";
 const TRACE: &str = "addresses, sizes and requests are those of the trace, or it is refused";
 const THINK: &str = "pauses are taken over by thinktime and thinktime_blocks, paces by rate and rate_iops";
@@ -87,6 +89,7 @@ const OPTIONS: &[(&[&str], Fate)] = &[
     (&["bs", "blocksize"], Fate::Mapped(Key::Bs)),
     (&["bsrange", "blocksize_range"], Fate::Mapped(Key::Bsrange)),
     (&["bssplit"], Fate::Mapped(Key::Bssplit)),
+    (&["blockalign", "ba"], Fate::Mapped(Key::Blockalign)),
     (&["buffer_compress_percentage"], Fate::MappedUnless(Key::Compress, &["0"])),
     (&["buffer_pattern"], Fate::Mapped(Key::BufferPattern)),
     (&["dedupe_percentage"], Fate::MappedUnless(Key::Dedupe, &["0"])),
@@ -105,6 +108,7 @@ const OPTIONS: &[(&[&str], Fate)] = &[
     (&["norandommap"], Fate::Mapped(Key::Norandommap)),
     (&["numjobs"], Fate::Mapped(Key::Numjobs)),
     (&["offset", "fileoffset"], Fate::Mapped(Key::Offset)),
+    (&["offset_increment"], Fate::MappedUnless(Key::OffsetIncrement, &["0"])),
     (&["percentage_random"], Fate::MappedUnless(Key::PercentageRandom, &["100"])),
     (&["thinktime"], Fate::MappedUnless(Key::Thinktime, &["0"])),
     (&["thinktime_blocks"], Fate::Mapped(Key::ThinktimeBlocks)),
@@ -155,10 +159,9 @@ const OPTIONS: &[(&[&str], Fate)] = &[
     (&["iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_batch_complete_min",
        "iodepth_batch_complete_max", "iodepth_low", "serialize_overlap", "io_offload"],
        Fate::Refused(BATCH, &["1"])),
-    (&["bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "blockalign",
-       "ba", "min_bs"], Fate::Refused(SIZES, &[])),
+    (&["bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "min_bs"], Fate::Refused(SIZES, &[])),
     (&["zonemode"], Fate::Refused(PLACES, &["none"])),
-    (&["offset_increment", "offset_align", "zonesize", "zonerange", "zoneskip", "rw_sequencer", "rwmixcycle",
+    (&["offset_align", "zonesize", "zonerange", "zoneskip", "rw_sequencer", "rwmixcycle",
        "number_ios", "flow", "flow_id", "io_size_increment"], Fate::Refused(PLACES, &["0"])),
     (&["replay_scale"], Fate::Refused(TRACE, &["0", "1"])),
     (&["replay_align"], Fate::Refused(TRACE, &["0"])),
