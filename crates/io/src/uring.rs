@@ -22,7 +22,7 @@ use flashlab_target::TargetError;
 use flashlab_units::Bytes;
 use flashlab_workload::{Direction, Request};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
-use io_uring::{EnterFlags, IoUring, SubmissionQueue, Submitter};
+use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter};
 use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl Uring {
             // After the completions: what is complete was taken from the submission queue before.
             sq.sync();
             let now = duty.clock.now_ns();
-            let (mut left, mut reaped) = (cq.len() as u32, cq.len() as u32);
+            let mut reaped = cq.len() as u32;
             flight.arrive(duty, reaped, now);
             if let Err(e) = entered
                 && !is_passing(&e)
@@ -196,17 +196,7 @@ impl Uring {
                 duty.fail(errno_name(e.raw_os_error().unwrap_or(0)), None, now);
                 return End::Error;
             }
-            for completion in &mut cq {
-                left -= 1;
-                if completion.user_data() == TICK {
-                    flight.tick(duty, completion.flags());
-                    reaped -= 1;
-                    continue;
-                }
-                let index = completion.user_data() as u32;
-                flight.complete(duty, index, completion.result(), now);
-                flight.follow(duty, index, left, &mut sq, &submitter);
-            }
+            reaped -= flight.reap(duty, &mut cq, &mut sq, &submitter, now);
             // Gives the entries back before the next enter, which would take them for new ones.
             cq.sync();
             flight.judge(!cq.is_empty());
@@ -253,6 +243,31 @@ struct Flight<'a, const REGISTERED: bool, const KIND: Kind, const OPEN: bool> {
 }
 
 impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGISTERED, KIND, OPEN> {
+    /// Takes all completions at hand, and submits what follows them; returns how many of them were ticks.
+    #[inline]
+    fn reap(
+        &mut self,
+        duty: &mut Duty,
+        cq: &mut CompletionQueue<'_>,
+        sq: &mut SubmissionQueue<'_>,
+        to: &Submitter<'_>,
+        now: u64,
+    ) -> u32 {
+        let (mut left, mut ticks) = (cq.len() as u32, 0);
+        for completion in cq {
+            left -= 1;
+            if completion.user_data() == TICK {
+                self.tick(duty, completion.flags());
+                ticks += 1;
+                continue;
+            }
+            let index = completion.user_data() as u32;
+            self.complete(duty, index, completion.result(), now);
+            self.follow(duty, index, left, sq, to);
+        }
+        ticks
+    }
+
     /// Queues requests in all free slots, as far as there are some.
     fn fill(&mut self, duty: &mut Duty, sq: &mut SubmissionQueue<'_>) {
         let now = if OPEN { duty.clock.now_ns() } else { 0 };
