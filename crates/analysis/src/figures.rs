@@ -73,7 +73,8 @@ pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
         out.push(format!("engine {}: no I/O reached the target; what the program itself costs", result.granted.engine));
     }
     if result.ios() == 0 {
-        out.push("no I/O was completed in the measured window: there is no figure".into());
+        let ramp = if result.ramp > Nanos::ZERO { format!("; the ramp took {}", result.ramp) } else { String::new() };
+        out.push(format!("no I/O was completed in the measured window: there is no figure{ramp}"));
     } else if out.is_empty() {
         out.extend(thin_percentiles(&result.latency()));
     }

@@ -14,7 +14,11 @@ pub fn replay_remarks(job: &Job, result: &JobResult) -> Vec<String> {
     let is_timed = matches!(job.arrival, Arrival::Recorded { .. });
     let late = mean_delay(result).filter(|late| is_timed && *late > LATE);
     let late = late.map(|late| format!("open loop not kept up with: requests started {late} late on average"));
-    [list.sentence(job.arrival, job.region.length)].into_iter().chain(late).collect()
+    let mut said = list.sentence(job.arrival, job.region.length);
+    if result.ios() < list.summary().count {
+        said += &format!("; {} of them came back in the measured window", result.ios());
+    }
+    [said].into_iter().chain(late).collect()
 }
 
 /// From the intended start of a request to its actual submission, on average; `None` without requests, or
@@ -84,6 +88,8 @@ mod tests {
         // The mean of both directions, ten requests each.
         assert!(said[1].contains("started 3 ms late"), "{said:?}");
         assert_eq!(replay_remarks(&job(Arrival::Closed), &late).len(), 1, "without times nothing is late");
+        let none = result(DirectionResult::default(), DirectionResult::default());
+        assert!(replay_remarks(&job(recorded), &none)[0].ends_with("; 0 of them came back in the measured window"));
         assert!(replay_remarks(&Job { replay: None, ..job(Arrival::Closed) }, &late).is_empty());
     }
 }

@@ -206,4 +206,13 @@ fn what_the_store_can_not_keep_is_shown() {
     assert!(done.err.contains("could not keep what follows") && done.err.contains("no space"), "{}", done.err);
     assert!(done.out.contains("rand-read-4k") && done.out.contains("IOPS"), "{}", done.out);
     assert!(place.read("result.json").contains("\"histogram\""));
+    // And as if it were full while the job runs, at its first 256 intervals: the job is stopped.
+    let refuse =
+        "DROP TRIGGER full; CREATE TRIGGER full BEFORE INSERT ON intervals BEGIN SELECT RAISE(ABORT, 'no space'); END";
+    rusqlite::Connection::open(place.path("flashlab.db")).and_then(|sql| sql.execute_batch(refuse)).expect("a trigger");
+    let load = "load --on ./t.img --rw randread --runtime 60s --interval 10ms --json part.json";
+    let done = place.flashlab(load).code(3);
+    assert!(done.err.contains("could not keep what follows") && done.err.contains("no space"), "{}", done.err);
+    assert!(done.out.contains("rand-read-4k") && done.out.contains("interrupted: covers"), "{}", done.out);
+    assert!(place.read("part.json").contains("\"histogram\""));
 }

@@ -106,6 +106,25 @@ fn point(done: &common::Done) -> serde_json::Value {
     done.json()["runs"][0]["steps"][0]["points"][0].clone()
 }
 
+/// A list ends with its last request, and not a gap later.
+#[test]
+fn a_short_trace_lasts_as_long_as_its_span() {
+    let place = Place::new();
+    place.flashlab("load --on ./t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    place.write(
+        "t.log",
+        "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n0 /dev/a read 0 4096\n1500000 /dev/a read 8192 4096\n",
+    );
+    for engine in ["io_uring", "psync --iodepth 1", "null"] {
+        let done = place.flashlab(&format!("load --on ./t.img --trace ./t.log --json - --engine {engine}")).code(0);
+        let elapsed = point(&done)["job"]["elapsed_ns"].as_u64();
+        assert!(elapsed >= Some(1_500_000_000) && elapsed < Some(2_900_000_000), "{engine}: {elapsed:?}");
+    }
+    let cut = place.flashlab("load --on ./t.img --trace ./t.log --json - --runtime 100ms").code(0);
+    let said = point(&cut)["remarks"].to_string();
+    assert!(said.contains("2 requests (2 read)") && said.contains("; 1 of them came back in the measured"), "{said}");
+}
+
 #[test]
 fn a_trace_is_replayed_on_a_file_at_its_times() {
     let place = Place::new();

@@ -333,7 +333,7 @@ impl<'a> Run<'a> {
     fn merge(self) -> JobResult {
         let mut directions: [DirectionResult; 3] = Default::default();
         let mut flushes = LatencyHistogram::new();
-        let (mut in_flight_ns, mut elapsed_ns) = (0u128, 0u64);
+        let (mut in_flight_ns, mut elapsed_ns, mut ramp_ns) = (0u128, 0u64, 0u64);
         let (mut records, mut granted) = (self.errors, self.granted);
         let mut shares = Vec::with_capacity(self.threads.len());
         let (mut stopped, mut ended_by_error) = (false, false);
@@ -350,6 +350,7 @@ impl<'a> Run<'a> {
             flushes.merge(&counts.flushes);
             in_flight_ns += counts.in_flight_ns;
             elapsed_ns = elapsed_ns.max(counts.elapsed_ns);
+            ramp_ns = ramp_ns.max(counts.ramp_ns);
             records.extend(counts.errors);
             granted.features.extend(counts.remarks);
         }
@@ -363,7 +364,7 @@ impl<'a> Run<'a> {
         let [read, write, trim] = directions;
         JobResult {
             elapsed,
-            ramp: self.job.ramp,
+            ramp: Nanos(ramp_ns),
             read,
             write,
             trim,

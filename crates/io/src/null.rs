@@ -36,7 +36,7 @@ impl Null {
                 let due_ns = if OPEN { duty.pace.due_ns } else { start };
                 if OPEN {
                     duty.tally.waited(due_ns, start);
-                    duty.pace.advance();
+                    duty.pace.advance(duty.source.is_over());
                 }
                 self.batch.push((request, due_ns));
             }

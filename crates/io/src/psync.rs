@@ -66,7 +66,7 @@ impl Psync {
     fn perform(&mut self, duty: &mut Duty, request: Request) -> Option<End> {
         let due_ns = duty.pace.due_ns;
         let is_open = duty.pace.is_open();
-        duty.pace.advance();
+        duty.pace.advance(duty.source.is_over());
         duty.think.took();
         if let Some(checker) = &mut duty.checker {
             checker.took();

@@ -70,6 +70,12 @@ impl Source {
         self.turn()
     }
 
+    /// Whether a list or passes have come to their end.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.rest, Rest::Metered { has_end: true, .. }) && self.stream.is_over()
+    }
+
     /// At the end of a slice, a pass or the amount; or always, where requests are metered.
     #[inline(never)]
     fn turn(&mut self) -> Option<Request> {

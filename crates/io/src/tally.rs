@@ -140,6 +140,8 @@ pub(crate) struct Counts {
     pub in_flight_ns: u128,
     /// Length of the thread's measured window.
     pub elapsed_ns: u64,
+    /// Of the time before it.
+    pub ramp_ns: u64,
     pub errors: Vec<ErrorRecord>,
     /// What else people should know.
     pub remarks: Vec<String>,
@@ -275,6 +277,7 @@ impl Tally {
             flushes: self.flushes.total,
             in_flight_ns: self.in_flight_ns,
             elapsed_ns: self.window.end_ns.saturating_sub(self.window.start_ns),
+            ramp_ns: self.window.start_ns.min(self.window.end_ns),
             errors: self.errors,
             remarks: Vec::new(),
         }

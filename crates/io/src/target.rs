@@ -187,12 +187,19 @@ impl FileTarget {
         jobs.iter().try_for_each(|job| self.facts().admit(job))?;
         check_together(jobs, self.ledger.is_some())?;
         let mut runs = Runs::default();
-        jobs.iter().zip(checked).try_for_each(|(job, checked)| self.set_up(job, checked, &mut runs))?;
+        let trims = jobs.iter().any(Job::trims);
+        jobs.iter().zip(checked).try_for_each(|(job, checked)| self.set_up(job, checked, trims, &mut runs))?;
         Ok(runs)
     }
 
-    /// Sets up a job that was admitted.
-    fn set_up<'a>(&'a self, job: &'a Job, checked: &Arc<Checked>, runs: &mut Runs<'a>) -> Result<(), TargetError> {
+    /// Sets up a job that was admitted; whether one of those that run with it `trims`.
+    fn set_up<'a>(
+        &'a self,
+        job: &'a Job,
+        checked: &Arc<Checked>,
+        trims: bool,
+        runs: &mut Runs<'a>,
+    ) -> Result<(), TargetError> {
         let facts = self.facts();
         let (modes, refused) = facts.modes(job);
         let geometry = self.geometry(job);
@@ -215,14 +222,22 @@ impl FileTarget {
         if job.verify != Verify::Off && self.ledger.is_none() {
             run.remark("verified without a ledger file: a later run can't tell stale blocks");
         }
-        let reads_data = !matches!(self.options.engine, EngineChoice::Nop | EngineChoice::Null);
-        if !matches!(job.rw, Rw::Write | Rw::RandWrite | Rw::Trim | Rw::RandTrim)
-            && reads_data
-            && let Some(how_much) = self.unwritten(job)
-        {
-            run.remark(&format!("{how_much} unwritten: reads of what was never written touch no device"));
+        if self.reads_data(job) {
+            if let Some(how_much) = self.unwritten(job) {
+                run.remark(&format!(
+                    "{how_much} unwritten before it began: reads of what was never written touch no device"
+                ));
+            }
+            if trims {
+                run.remark("what is trimmed meanwhile is unwritten too: reads of it touch no device");
+            }
         }
         Ok(())
+    }
+
+    fn reads_data(&self, job: &Job) -> bool {
+        !matches!(self.options.engine, EngineChoice::Nop | EngineChoice::Null)
+            && !matches!(job.rw, Rw::Write | Rw::RandWrite | Rw::Trim | Rw::RandTrim)
     }
 
     fn geometry(&self, job: &Job) -> Geometry {

@@ -368,7 +368,7 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
         };
         if OPEN {
             slot.due_ns = duty.pace.due_ns;
-            duty.pace.advance();
+            duty.pace.advance(duty.source.is_over());
         }
         if KIND == ANY {
             duty.think.took();

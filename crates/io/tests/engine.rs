@@ -126,6 +126,7 @@ fn the_ramp_is_dropped_and_said_so() {
     let result = target.run(&job, &mut Unobserved).expect("result");
     assert_eq!((result.ios(), result.elapsed, result.ended), (0, Nanos::ZERO, Ended::Completed));
     assert_eq!((result.in_flight_mean, result.iops()), (None, None));
+    assert!(result.ramp < Nanos::secs(100), "as long as it lasted: {}", result.ramp);
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn reads_of_what_was_never_written_are_marked() {
     let mut target = new_target(&folder.path().join("t.img"), size);
     let marked = |target: &mut FileTarget| {
         let result = target.run(&once(Rw::Read, Bytes::mib(1), size), &mut Unobserved).expect("result");
-        let said = result.granted.features.iter().find(|f| f.contains("unwritten: reads"));
+        let said = result.granted.features.iter().find(|f| f.contains("unwritten before it began: reads"));
         said.and_then(|said| said.split_whitespace().next()).map(str::to_owned)
     };
     assert_eq!(marked(&mut target).as_deref(), Some("entirely"));
@@ -282,4 +283,8 @@ fn reads_of_what_was_never_written_are_marked() {
     assert_eq!(marked(&mut target).as_deref(), Some("partly"));
     assert!(target.run(&write(size), &mut Unobserved).expect("fill").is_clean());
     assert_eq!(marked(&mut target), None);
+    // What a job trims itself is read back from nowhere.
+    let trims = Job { rwmixread: 50, rwmixtrim: 50, ..once(Rw::RandRw, Bytes::mib(1), size) };
+    let result = target.run(&trims, &mut Unobserved).expect("result");
+    assert!(result.granted.features.iter().any(|f| f.starts_with("what is trimmed meanwhile is unwritten too")));
 }

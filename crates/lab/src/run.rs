@@ -11,7 +11,9 @@ use flashlab_samples::{
     mean_interval_share,
 };
 use flashlab_spec::{Generator, Job, SteadyRule};
-use flashlab_target::{Journal, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, StepPlace, Target};
+use flashlab_target::{
+    Journal, JournalError, Observer, Purge, RunEnd, RunHeader, RunId, StepHeader, StepOutcome, StepPlace, Target,
+};
 use flashlab_units::{Bytes, Nanos};
 use flashlab_workload::named_seed;
 use std::time::Instant;
@@ -75,6 +77,7 @@ pub fn run_plan(
         pass: Vec::new(),
         checkpoints: 0,
         errors: Vec::new(),
+        lost: None,
     };
     match runner.all_steps() {
         Ok(end) => {
@@ -112,6 +115,8 @@ struct Runner<'a> {
     checkpoints: u32,
     /// Of steps that went on in spite of them.
     errors: Vec<String>,
+    /// Why the journal could not keep a part of the step that runs, which was stopped for that.
+    lost: Option<JournalError>,
 }
 
 impl Runner<'_> {
@@ -134,6 +139,9 @@ impl Runner<'_> {
                     self.steady(index, step, job, rule, *lead_in, *only_report)?
                 }
             };
+            if let Some(error) = self.lost.take() {
+                return Err(error.into());
+            }
             match end {
                 StepEnd::Done => {}
                 StepEnd::Stopped => return Ok(RunEnd::Interrupted),
@@ -153,7 +161,11 @@ impl Runner<'_> {
     }
 
     fn keep(&mut self, header: &StepHeader, outcome: &StepOutcome) -> Result<(), LabError> {
-        if let Err(error) = self.journal.commit_step(self.run, header, outcome) {
+        let kept = match self.lost.take() {
+            Some(error) => Err(error),
+            None => self.journal.commit_step(self.run, header, outcome),
+        };
+        if let Err(error) = kept {
             self.observer.step_lost(header, outcome);
             return Err(error.into());
         }
@@ -395,8 +407,13 @@ impl Runner<'_> {
         self.target.begins(StepPlace { step: header.index, round: header.round });
         let mut watch = JobWatch::new(self.observer, self.journal, self.run, header);
         let mut results = self.target.run_at_once(jobs, &mut watch);
-        // A journal that is full is the reason of what follows from it.
-        watch.finish(results.as_deref_mut().unwrap_or_default())?;
+        let lost = watch.finish(results.as_deref_mut().unwrap_or_default());
+        if results.is_ok() {
+            // What the stopped jobs have measured is shown before the run ends for it.
+            self.lost = lost;
+        } else if let Some(error) = lost {
+            return Err(error.into());
+        }
         results.map_err(|source| failed(header.index, step, source))
     }
 

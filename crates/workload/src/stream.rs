@@ -177,6 +177,12 @@ impl RequestStream {
         }
     }
 
+    /// Whether the iterator has given its last request.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.passes_max.is_some_and(|max| self.passes() >= max)
+    }
+
     /// Passes that are done.
     fn passes(&self) -> u32 {
         match &self.place {
@@ -195,7 +201,7 @@ impl Iterator for RequestStream {
 
     #[inline]
     fn next(&mut self) -> Option<Request> {
-        if self.passes_max.is_some_and(|max| self.passes() >= max) {
+        if self.is_over() {
             return None;
         }
         let request = self.next_request();

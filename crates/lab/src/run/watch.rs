@@ -37,15 +37,12 @@ impl<'a> JobWatch<'a> {
         JobWatch { observer, journal, run, header, waiting, offered, refused: None }
     }
 
-    /// Puts what the journal does not have yet into the results.
-    ///
-    /// # Errors
-    /// [`JournalError`] if the journal could not keep a part.
-    pub(super) fn finish(self, results: &mut [JobResult]) -> Result<(), JournalError> {
+    /// Puts what the journal does not have yet into the results, and gives the reason if it could not keep a part.
+    pub(super) fn finish(self, results: &mut [JobResult]) -> Option<JournalError> {
         for (result, waiting) in results.iter_mut().zip(self.waiting) {
             result.series.intervals.splice(0..0, waiting);
         }
-        self.refused.map_or(Ok(()), Err)
+        self.refused
     }
 }
 
