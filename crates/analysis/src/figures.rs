@@ -1,9 +1,9 @@
 //! The figures of a job's result.
 
 use flashlab_samples::{
-    Condition, ERROR_ADDRESSES_MAX, Ended, Granted, JobResult, LatencyHistogram, Metric, MetricName,
+    Condition, DirectionResult, ERROR_ADDRESSES_MAX, Ended, Granted, JobResult, LatencyHistogram, Metric, MetricName,
 };
-use flashlab_units::Nanos;
+use flashlab_units::{Iops, Nanos};
 
 /// In a feature that was in force: reads of what was never written.
 const UNWRITTEN: &str = "unwritten";
@@ -89,8 +89,27 @@ pub fn remarks(result: &JobResult, condition: Condition) -> Vec<String> {
         out.push(below.cloned().unwrap_or_else(|| "not O_DIRECT: the page cache takes part".into()));
     }
     out.extend(granted(&result.granted));
+    out.extend(by_direction(result));
     out.extend(other_times(result));
     out
+}
+
+/// Of a mix, each direction by itself: the figures are of all of them together.
+fn by_direction(result: &JobResult) -> Vec<String> {
+    let all = [("reads", &result.read), ("writes", &result.write), ("trims", &result.trim)];
+    let done: Vec<_> = all.into_iter().filter(|(_, direction)| direction.ios > 0).collect();
+    if done.len() < 2 {
+        return Vec::new();
+    }
+    let one = |(word, direction): (&str, &DirectionResult)| {
+        let iops = Iops::over(direction.ios, result.elapsed)?;
+        let (mean, p99) = (direction.lat.mean_ns()?, direction.lat.percentile(99.0)?);
+        // Trims move no data.
+        let rate = direction.bytes.over(result.elapsed).filter(|_| word != "trims");
+        let rate = rate.map(|rate| format!(", {}", rate.si())).unwrap_or_default();
+        Some(format!("{word}: {iops}{rate}, mean {}, p99 {}", Nanos(mean.round() as u64), p99.value))
+    };
+    done.into_iter().filter_map(one).collect()
 }
 
 /// What an engine found beside the figures, and what a person asked for in vain.
@@ -137,7 +156,7 @@ fn thin_percentiles(latency: &LatencyHistogram) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashlab_samples::{DirectionResult, ErrorAddress, ErrorCount, Series};
+    use flashlab_samples::{ErrorAddress, ErrorCount, Series};
     use flashlab_units::Bytes;
 
     fn result(ios: u64) -> JobResult {
@@ -185,6 +204,17 @@ mod tests {
         assert_eq!(all[0].name, MetricName::Iops);
         job.write.ios = 1;
         assert_eq!(figures(&job)[0].name, MetricName::Bandwidth, "beside writes there is one");
+    }
+
+    #[test]
+    fn a_mix_has_each_direction_apart() {
+        let mut job = result(30_000);
+        assert!(remarks(&job, Condition::AfterFill).is_empty());
+        job.write = DirectionResult { ios: 10_000, bytes: Bytes(40_960_000), ..Default::default() };
+        (0..10_000).for_each(|_| job.write.lat.record(Nanos::millis(1)));
+        let said = remarks(&job, Condition::AfterFill);
+        assert!(said.iter().any(|s| s.starts_with("reads: 30K IOPS, 122.88 MB/s, mean 100 us")), "{said:?}");
+        assert!(said.iter().any(|s| s.starts_with("writes: 10K IOPS, 41 MB/s") && s.contains("mean 1 ms")), "{said:?}");
     }
 
     #[test]

@@ -65,6 +65,11 @@ impl Sizes {
         Sizes { read: rule.clone(), write: rule.clone(), trim: rule }
     }
 
+    /// The smallest size of any direction.
+    pub fn smallest(&self) -> Bytes {
+        self.read.smallest().min(self.write.smallest()).min(self.trim.smallest())
+    }
+
     /// The rule of one direction.
     pub const fn of(&self, direction: Direction) -> &SizeRule {
         match direction {

@@ -291,7 +291,11 @@ impl SweepStep {
             Rw::Trim | Rw::RandTrim => "trim".to_owned(),
             Rw::ReadWrite | Rw::RandRw => format!("mix-{}r", self.rwmixread),
         };
-        format!("{order}-{what}-{}", self.largest().block_name())
+        let largest = self.largest();
+        let smallest = self.sizes.as_ref().map_or(largest, |sizes| sizes.smallest());
+        // A mix of sizes is not to be taken for the load of its largest.
+        let sizes = if smallest == largest { String::new() } else { smallest.block_name() + "-" };
+        format!("{order}-{what}-{sizes}{}", largest.block_name())
     }
 
     /// The job at one point, on this part of a target. Its seed is the caller's.
@@ -489,7 +493,7 @@ mod tests {
         let load = SweepStep::parse(text, "l.toml").expect("a load");
         let job = load.job(32, 4, part()).expect("a job");
         let asked = (job.workload.as_str(), job.bs, job.iodepth, job.numjobs, job.rwmixread, job.rwmixtrim);
-        assert_eq!(asked, ("rand-mix-70r-64k", Bytes::kib(64), 32, 4, 70, 5));
+        assert_eq!(asked, ("rand-mix-70r-4k-64k", Bytes::kib(64), 32, 4, 70, 5));
         assert_eq!(
             (job.runtime, job.amount, job.passes, job.ramp),
             (None, Some(Bytes::gib(1)), Some(3), Nanos::secs(2))
@@ -503,6 +507,15 @@ mod tests {
         assert_eq!((job.data.compress_percent, job.data.dedupe_percent), (50, 10));
         let again: SweepStep = toml::from_str(&toml::to_string(&load).expect("text")).expect("a load");
         assert_eq!(again, load);
+    }
+
+    #[test]
+    fn a_mix_of_sizes_has_a_name_of_its_own() {
+        let name =
+            |keys: &str| SweepStep::parse(&format!("rw = 'randwrite'\n{keys}"), "l.toml").expect("a load").name();
+        assert_eq!(name("bs = '64KiB'"), "rand-write-64k");
+        assert_eq!(name("sizes = '4KiB/60:64KiB/40'"), "rand-write-4k-64k");
+        assert_eq!(name("sizes = '512B-4KiB'"), "rand-write-512b-4k");
     }
 
     #[test]
