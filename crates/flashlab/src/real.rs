@@ -63,7 +63,7 @@ impl Ways {
         made: &mut Made,
     ) -> anyhow::Result<FileTarget> {
         let ledger = ledger(args, &inspection, of);
-        let consent = consent(args, &inspection);
+        let consent = consent(args, &inspection, of);
         let mut target = resolve::open(inspection, size, &consent, writes, &self.open, made)?;
         let cpus = turned(&self.tuning.cpus, number, of);
         target = target.with_tuning(Tuning { cpus, ..self.tuning.clone() });
@@ -147,10 +147,13 @@ fn turned(cpus: &[u32], number: usize, of: usize) -> Vec<u32> {
     turned
 }
 
-/// A device takes the token that is its own, of those given.
-fn consent(args: &Real, inspection: &Inspection) -> Consent {
-    let own = inspection.token();
-    let given = args.destroy_data.iter().find(|token| own.as_ref() == Some(*token)).or(args.destroy_data.first());
+/// A device takes the token that is its own, of those given; of several targets that of another is none for it.
+fn consent(args: &Real, inspection: &Inspection, of: usize) -> Consent {
+    let own = inspection.token().unwrap_or_default();
+    let name = |token: &str| token.rsplit_once('-').map(|(name, _)| name.to_owned());
+    let mut tokens = args.destroy_data.iter();
+    let given =
+        tokens.clone().find(|token| **token == own).or_else(|| tokens.find(|t| of == 1 || name(t) == name(&own)));
     Consent { destroy_token: given.cloned(), overwrite: args.overwrite }
 }
 

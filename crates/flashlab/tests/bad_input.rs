@@ -104,7 +104,7 @@ const SIZES: &[Case] = &[
 
 /// Targets that can't be one, or must not be overwritten.
 const TARGETS: &[Case] = &[
-    ("run quick --on ./new.img", 2, &["./new.img: does not exist", "add --size"]),
+    ("run quick --on ./new.img", 2, &["./new.img: does not exist", "makes it with --size"]),
     ("run quick --on ./no/new.img --size 64M", 2, &["the folder ./no does not exist", "mkdir -p"]),
     ("run quick --on ./dangling --size 64M", 2, &["a symbolic link to nowhere", "correct the link"]),
     ("run quick --on . --size 64M", 4, &["is a directory", "scratch.img"]),

@@ -106,6 +106,23 @@ fn point(done: &common::Done) -> serde_json::Value {
     done.json()["runs"][0]["steps"][0]["points"][0].clone()
 }
 
+#[test]
+fn a_trace_is_not_written_over() {
+    let place = Place::new();
+    place.flashlab("load --on ./t.img --size 8M --rw write --bs 1M --store fill.db").code(0);
+    place.write("t.log", small());
+    place.write("t.fio", "[a]\nread_iolog=t.log\nioengine=io_uring\n");
+    for (arguments, says) in [
+        ("load --on ./t.img --fio t.fio --json t.log --replace", "--json t.log is also the load"),
+        ("load --on ./t.img --trace t.log --json t.log --replace", "--json t.log is also the load"),
+        ("load --on ./t.log --trace t.log --overwrite --fold", "./t.log is also the load"),
+    ] {
+        let done = place.flashlab(arguments);
+        assert!(done.code == Some(4) && done.err.contains(says), "{arguments}: {done:?}");
+    }
+    assert_eq!((place.read("t.log"), place.path("flashlab.db").exists()), (small(), false));
+}
+
 /// A list ends with its last request, and not a gap later.
 #[test]
 fn a_short_trace_lasts_as_long_as_its_span() {

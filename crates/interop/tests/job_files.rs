@@ -94,9 +94,10 @@ fn every_option_of_the_core_is_mapped() {
         verify: Verify::Off,
         trace: None,
         ignored: vec![],
-        notes: vec![],
+        notes: job.notes.clone(),
     };
     assert_eq!(job, expected);
+    assert!(notes(&job).starts_with("1: neither direct nor buffered is given") && job.notes.len() == 1);
     let run = job.on(Bytes::gib(10));
     assert_eq!((run.runtime, run.amount, run.ramp), (Some(Nanos::secs(120)), None, Nanos::secs(15)));
     assert_eq!((run.rwmixread, run.bs, run.pattern.sharing), (70, Bytes::kib(8), None));
@@ -552,7 +553,7 @@ proptest! {
             format!("runtime={seconds}"),
             "ioengine=io_uring".to_owned(),
         ];
-        let mut text = "[global]\n".to_owned();
+        let mut text = "[global]\ndirect=1\n".to_owned();
         for (place, line) in order.iter().enumerate() {
             if place == split {
                 text += "[job]\n";

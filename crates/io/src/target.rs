@@ -403,7 +403,7 @@ impl Target for FileTarget {
     fn expected_rate(&self, writes: bool) -> (BytesPerSecond, &'static str) {
         match self.measured[usize::from(writes)] {
             Some(rate) => (rate, "as in the last job of this direction"),
-            None => (ASSUMED_RATE, "assumed; nothing measured yet"),
+            None => (ASSUMED_RATE, "assumed"),
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn check_verifiable(job: &Job, logical_block: Bytes) -> Result<(), Sp
         () if !job.extents.is_empty() => "use a job without extents",
         () if job.trims() => "leave the trims out",
         () if job.rw.writes() && job.rw.is_random() && pattern.offsets != Offsets::Once => {
-            "use sequential writes, or random ones without repeats"
+            "use sequential writes, or random ones without repeats (distribution once)"
         }
         () if threads_meet => "use numjobs 1, or give each thread its slice",
         () if job.data.dedupe_percent > 0 => "leave dedupe out: sealed blocks are all different",

@@ -113,6 +113,13 @@ impl Request<'_> {
                 return Err(CliError::usage(what, "name each target once; more jobs are --numjobs").into());
             }
         }
+        for (inspection, _) in inspections.iter().zip(rehearsals).filter(|(_, rehearsal)| rehearsal.writes()) {
+            let others = self.inputs(means).into_iter().skip(self.on.len());
+            if let Some((what, path)) = others.into_iter().find(|(_, path)| output::same_file(&inspection.path, path)) {
+                let what = format!("{} is also {what} ({})", inspection.path.display(), path.display());
+                return Err(CliError::Refused { what, remedy: "name another target".into() }.into());
+            }
+        }
         refuse_token_for_files(means.real, &inspections.iter().collect::<Vec<_>>())?;
         let ways = Ways::of(means.real, &rehearsals[0])?;
         refuse_a_common_ledger(means.real, &inspections)?;
@@ -189,9 +196,11 @@ fn one(plan: &Plan, target: &mut dyn Target, session: &mut Session) -> anyhow::R
 
 /// Prints the plan of each; `command` is the one that runs all of them.
 pub(crate) fn show_plans(plans: &[(Named, Plan)], command: &str) -> anyhow::Result<()> {
+    let tokens: Vec<String> = plans.iter().filter_map(|(named, _)| named.inspection()?.token()).collect();
+    let tokens = tokens.join(",");
     for (i, (named, plan)) in plans.iter().enumerate() {
         let gap = if i > 0 { "\n" } else { "" };
-        output::print(&format!("{gap}{}", text(plan, named.inspection(), command.to_owned())))?;
+        output::print(&format!("{gap}{}", text(plan, named.inspection(), &tokens, command.to_owned())))?;
     }
     Ok(())
 }

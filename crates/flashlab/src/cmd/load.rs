@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
     request.execute(&Means {
         real: &args.real,
         keep: &args.keep,
-        inputs: args.from.files().map(|file| ("the load", file)).collect(),
+        inputs: args.from.files().chain(asked.traces()).map(|file| ("the load", file)).collect(),
         title: format!("{} on", asked.suite(Bytes::ZERO).title),
     })
 }
@@ -93,6 +93,12 @@ impl Asked {
             load.complete();
         }
         Ok(Asked::File(file))
+    }
+
+    /// Files that a fio job file names as traces.
+    fn traces(&self) -> impl Iterator<Item = &Path> {
+        let jobs = if let Asked::Fio(jobs) = self { jobs.as_slice() } else { &[] };
+        jobs.iter().filter_map(|job| job.trace.as_ref()).map(|trace| Path::new(&trace.file))
     }
 
     /// How much of a target is used: as `--size` says, or as far as the load itself goes where it says so.

@@ -104,8 +104,11 @@ fn run_numbers(store: &Store, names: &[String]) -> anyhow::Result<Vec<i64>> {
         let Some(id) = id else {
             let list = known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let what = format!("no run `{name}` in {}", store.path().display());
-            let remedy =
-                if list.is_empty() { "the store has no runs".to_owned() } else { format!("runs: {list}; or latest") };
+            let remedy = if list.is_empty() {
+                "the store has no runs".to_owned()
+            } else {
+                format!("runs: {list}; or latest; another store is --store FILE")
+            };
             return Err(CliError::usage(what, remedy).into());
         };
         if !out.contains(&id) {

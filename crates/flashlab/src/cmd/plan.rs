@@ -37,8 +37,8 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The plan for people; `command` is what runs it.
-pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: String) -> String {
+/// The plan for people; `command` is what runs it, with the tokens of all devices that it writes.
+pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, tokens: &str, command: String) -> String {
     let mut out = format!("{}: {}\n", plan.suite.id, plan.suite.title);
     match inspection {
         Some(Inspection { path, subject: Subject::Missing { .. }, .. }) => {
@@ -64,16 +64,20 @@ pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: String
         table.row([(i + 1).to_string(), step.title.clone(), writes(&step.estimate), time(&step.estimate)]);
     }
     let total = plan.total();
-    table.row(["".to_owned(), "in all, at most".to_owned(), writes(&total), time(&total)]);
+    let in_all = if total.writes_exact { "in all, at most" } else { "in all, about" };
+    table.row(["".to_owned(), in_all.to_owned(), writes(&total), time(&total)]);
     out.push_str(&table.render(output::width(), output::color()));
     let ((write, why_write), (read, why_read)) = (plan.target.write_rate, plan.target.read_rate);
     let grounds = if why_write == why_read { format!("both {why_write}") } else { format!("{why_write}; {why_read}") };
     _ = writeln!(out, "\n~ estimated at {write} for writes and {read} for reads ({grounds}).");
+    if plan.target.origin == Origin::Measured && !total.writes_exact {
+        out.push_str("What time or steadiness ends writes more on a faster drive.\n");
+    }
     if plan.target.origin == Origin::Modelled {
         out.push_str("Times are those of the drive; the model computes them in seconds.\n");
     }
     if let Some(inspection) = inspection {
-        out.push_str(&consent(inspection, plan, command));
+        out.push_str(&consent(inspection, plan, tokens, command));
     }
     out.push_str("Nothing was touched.\n");
     out
@@ -99,7 +103,7 @@ fn command(args: &PlanArgs, plans: &[(Named, Plan)]) -> String {
 }
 
 /// What stands between this plan and a run.
-fn consent(inspection: &Inspection, plan: &Plan, mut command: String) -> String {
+fn consent(inspection: &Inspection, plan: &Plan, tokens: &str, mut command: String) -> String {
     let mut out = String::new();
     if !plan.writes() {
         return format!("It writes nothing. To run it: {command}\n");
@@ -122,10 +126,10 @@ fn consent(inspection: &Inspection, plan: &Plan, mut command: String) -> String 
     }
     match (&inspection.subject, inspection.token()) {
         (Subject::Missing { .. }, _) => _ = writeln!(out, "It creates the file. To run it: {command}"),
-        (_, Some(token)) => {
+        (_, Some(_)) => {
             _ = writeln!(
                 out,
-                "It DESTROYS all data on {}. To run it:\n  {command} --destroy-data {token}",
+                "It DESTROYS all data on {}. To run it:\n  {command} --destroy-data {tokens}",
                 inspection.identity_text()
             );
         }

@@ -68,6 +68,12 @@ pub(super) fn job(section: &Section, file: &str) -> Result<FioJob, InteropError>
     if !job.rw.writes() {
         builder.drop_what_is_about_writes(&mut job);
     }
+    let is_told = |option: &str| section.content.ignored.iter().any(|ignored| ignored.option.starts_with(option));
+    if !is_told("direct") && !is_told("buffered") {
+        let text =
+            "neither direct nor buffered is given: fio uses the page cache, `flashlab load` only with --buffered";
+        builder.note(section.line, text);
+    }
     job.notes = builder.notes;
     Ok(job)
 }
