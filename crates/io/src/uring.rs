@@ -55,8 +55,6 @@ struct Slot {
     due_ns: u64,
     offset: u64,
     buffer: *mut u8,
-    /// Of a sealed write.
-    generation: u64,
     length: u32,
     /// Time that its submission took; as long as 4 s fits.
     slat_ns: u32,
@@ -106,7 +104,6 @@ impl Uring {
             due_ns: 0,
             offset: 0,
             buffer: region.slot(i),
-            generation: 0,
             length: 0,
             slat_ns: 0,
             buffer_index: (i / per_part) as u16,
@@ -553,7 +550,7 @@ fn prepare<const KIND: Kind>(slot: &mut Slot, request: Request, duty: &mut Duty)
         }
         (ANY, Direction::Write) => {
             // SAFETY: as above.
-            slot.generation = unsafe { duty.prepare_write(buffer, offset, length) };
+            unsafe { duty.prepare_write(buffer, offset, length) };
             Op::Write { buffer, length, offset, flags: duty.write_flags, stream: duty.write_stream }
         }
         (ANY, Direction::Trim) => Op::Trim { length, offset, is_block_device: duty.is_block_device },
@@ -565,7 +562,7 @@ fn prepare<const KIND: Kind>(slot: &mut Slot, request: Request, duty: &mut Duty)
 fn settle(duty: &mut Duty, slot: &Slot, now: u64) {
     duty.tally.slat(slot.direction, u64::from(slot.slat_ns));
     // SAFETY: the slot's buffer holds at least bs bytes, and its I/O has come back.
-    unsafe { duty.settle(slot.direction, slot.buffer, slot.offset, slot.length, slot.generation, now) };
+    unsafe { duty.settle(slot.direction, slot.buffer, slot.offset, slot.length, now) };
 }
 
 /// Queues an entry for the next enter.
