@@ -44,7 +44,12 @@ impl<'a> Runs<'a> {
         Ok(&mut self.runs[last])
     }
 
-    /// Starts all threads together and runs all jobs to their ends. The results are in the order of the jobs;
+    /// Begins the ledgers, once all jobs are set up and none can be refused any more.
+    pub(crate) fn begin_ledgers(&self) {
+        self.runs.iter().for_each(Run::begin_ledger);
+    }
+
+    /// Starts all threads together, after [`Runs::begin_ledgers`], and runs all jobs to their ends. The results are in the order of the jobs;
     /// those of several have no CPU time, since that of the process is of all of them.
     ///
     /// # Errors
@@ -102,11 +107,13 @@ fn nap(runs: &[Run<'_>], now: u64, tick_ns: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::Ledger;
     use crate::ring::Modes;
     use crate::{EngineChoice, Tuning, verify};
-    use flashlab_spec::{Region, Rw};
+    use flashlab_spec::{Region, Rw, Verify};
     use flashlab_target::Unobserved;
     use flashlab_units::{Bytes, Nanos};
+    use std::fs::File;
     use std::sync::Arc;
 
     fn job() -> Job {
@@ -118,24 +125,52 @@ mod tests {
         }
     }
 
+    fn setup(file: &Arc<File>, job: &Job) -> Setup {
+        Setup {
+            file: Arc::clone(file),
+            engine: EngineChoice::Psync,
+            tuning: Tuning::default(),
+            modes: Modes::default(),
+            logical_block: Bytes(512),
+            is_block_device: false,
+            geometry: verify::geometry(job, Bytes(512), 0),
+            ledger: None,
+            checked: Arc::default(),
+            stuck_after_ns: 1_000_000_000,
+        }
+    }
+
+    /// A job that stamps 16 blocks and another one, which can't be had: its buffers are larger than any memory.
+    #[test]
+    fn a_ledger_begins_no_generation_for_what_is_refused() {
+        let file = tempfile::tempfile().expect("file");
+        file.set_len(64 << 10).expect("size");
+        let file = Arc::new(file);
+        let stamp =
+            Job { rw: Rw::Write, verify: Verify::Stamp, runtime: None, ramp: Nanos(0), passes: Some(1), ..job() };
+        let huge = Job { bs: Bytes::mib(64), iodepth: 4096, numjobs: 1024, ..job() };
+        let geometry = verify::geometry(&stamp, Bytes(512), 0);
+        let ledger = Arc::new(Ledger::open(None, geometry, 1).expect("memory"));
+        let setup = |job: &Job, ledger: Option<&Arc<Ledger>>| Setup { ledger: ledger.cloned(), ..setup(&file, job) };
+        let mut runs = Runs::default();
+        runs.add(&stamp, Path::new("/x"), setup(&stamp, Some(&ledger)), false).expect("set up");
+        assert!(runs.add(&huge, Path::new("/x"), setup(&huge, None), false).is_err());
+        drop(runs);
+        assert_eq!(ledger.ranges(), []);
+        let mut runs = Runs::default();
+        runs.add(&stamp, Path::new("/x"), setup(&stamp, Some(&ledger)), false).expect("set up");
+        runs.begin_ledgers();
+        let results = runs.finish(Instant::now(), &mut Unobserved).expect("results");
+        assert_eq!((results[0].write.bytes, ledger.generation(0)), (Bytes::kib(64), 1));
+    }
+
     #[test]
     fn a_thread_that_panics_stops_the_others_and_is_reported() {
         let file = tempfile::tempfile().expect("file");
         file.set_len(64 << 10).expect("size");
         // Was not admitted: one block can't be shared by two sequential threads, which panics in both.
         let job = Job { region: Region { offset: Bytes::ZERO, length: Bytes::kib(4) }, ..job() };
-        let setup = Setup {
-            file: Arc::new(file),
-            engine: EngineChoice::Psync,
-            tuning: Tuning::default(),
-            modes: Modes::default(),
-            logical_block: Bytes(512),
-            is_block_device: false,
-            geometry: verify::geometry(&job, Bytes(512), 0),
-            ledger: None,
-            checked: Arc::default(),
-            stuck_after_ns: 1_000_000_000,
-        };
+        let setup = setup(&Arc::new(file), &job);
         let mut runs = Runs::default();
         runs.add(&job, Path::new("/x"), setup, false).expect("set up");
         let error = runs.finish(Instant::now(), &mut Unobserved).expect_err("a panic").to_string();

@@ -271,7 +271,7 @@ impl FileTarget {
         start: impl FnOnce() -> Instant,
     ) -> Result<Vec<JobResult>, TargetError> {
         let checked: Vec<Arc<Checked>> = jobs.iter().map(|_| Arc::default()).collect();
-        let prepared = self.prepare(jobs, &checked);
+        let prepared = self.prepare(jobs, &checked).inspect(Runs::begin_ledgers);
         let start = start();
         let mut results = prepared?.finish(start, observer)?;
         for (result, (job, checked)) in results.iter_mut().zip(jobs.iter().zip(&checked)) {
