@@ -393,14 +393,17 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     #[inline]
     fn depart(&mut self, duty: &mut Duty) {
         let now = duty.clock.now_ns();
+        let mut flushes = 0;
         for index in self.fresh.iter() {
             let slot = &mut self.slots[*index as usize];
             slot.start_ns = now;
-            if OPEN && !slot.is_flush {
+            if KIND == ANY && slot.is_flush {
+                flushes += 1;
+            } else if OPEN {
                 duty.tally.waited(slot.due_ns, now);
             }
         }
-        duty.tally.submitted(now, self.fresh.len() as u64);
+        duty.tally.submitted(now, self.fresh.len() as u64 - flushes);
         *self.busy += self.fresh.len() as u32;
         if KIND != ANY || !self.is_split {
             self.fresh.clear();
@@ -451,7 +454,7 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     /// `reaped` I/Os came back at `now`; decides whether they are followed by others.
     #[inline]
     fn arrive(&mut self, duty: &mut Duty, reaped: u32, now: u64) {
-        // Ticks are among them, and are told apart later, one by one.
+        // Ticks and flushes are among them, and are told apart later, one by one.
         let ios = reaped.min(*self.busy);
         self.unseen_ticks = reaped - ios;
         let over = duty.tally.reaped(now, u64::from(ios));
@@ -481,6 +484,10 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     fn complete(&mut self, duty: &mut Duty, index: u32, result: i32, now: u64) {
         let slot = &mut self.slots[index as usize];
         slot.busy = false;
+        if KIND == ANY && slot.is_flush {
+            // It is no I/O of the job's, and was not counted when it left.
+            duty.tally.not_reaped();
+        }
         let moves_data = match KIND {
             READS | WRITES => true,
             NOP => false,
