@@ -161,7 +161,7 @@ fn requests_of_several_sizes_begin_at_multiples_of_the_smallest() {
 #[test]
 fn each_direction_has_its_own_alignment() {
     let pattern = Pattern { sizes: Some("4KiB,64KiB".parse().expect("sizes")), ..Pattern::default() };
-    let job = valid(Job { pattern, ..job(Rw::RandRw, 65_536, 8192, 1024 * 4096) });
+    let job = valid(Job { pattern, ..job(Rw::RandRw, 65_536, 8192, 256 * 4096) });
     let (mut odd_reads, mut cells) = (0, [0f64; 16]);
     for r in RequestStream::new(&job, 0).take(20_000) {
         let at = r.offset.0 - 8192;
