@@ -333,8 +333,8 @@ impl Ledger {
         for (word, own) in old.words() {
             let change = |word: u64| {
                 let marked = Marked::of(word);
-                let anew = marked.low * low | marked.high * high | marked.current * current;
-                Some(word & !(own * CURRENT) | anew & (own * CURRENT))
+                let anew = (marked.low * low) | (marked.high * high) | (marked.current * current);
+                Some((word & !(own * CURRENT)) | (anew & (own * CURRENT)))
             };
             // Others may be acknowledging blocks of the same word.
             let changed = self.mark_word(word).fetch_update(Ordering::AcqRel, Ordering::Acquire, change);

@@ -2,6 +2,7 @@
 //! watches all of them.
 
 use crate::job::{Line, Run};
+use crate::machine::Threads;
 use crate::speed::{TICK_NS, of_all};
 use crate::worker::{Clock, Message, Setup};
 use flashlab_samples::JobResult;
@@ -16,16 +17,22 @@ pub(crate) struct Runs<'a> {
     runs: Vec<Run<'a>>,
     messages: Sender<(usize, Message)>,
     heard: Receiver<(usize, Message)>,
+    threads: Threads,
 }
 
 impl Default for Runs<'_> {
     fn default() -> Self {
         let (messages, heard) = channel();
-        Runs { runs: Vec::new(), messages, heard }
+        Runs { runs: Vec::new(), messages, heard, threads: Threads::default() }
     }
 }
 
 impl<'a> Runs<'a> {
+    /// For jobs that may have these threads.
+    pub(crate) fn with(threads: Threads) -> Self {
+        Runs { threads, ..Self::default() }
+    }
+
     /// Sets up one more job, which was admitted.
     ///
     /// # Errors
@@ -55,7 +62,7 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// [`TargetError::Io`] if a thread panicked, which is a fault of this program.
     pub(crate) fn finish(self, start: Instant, observer: &mut dyn Observer) -> Result<Vec<JobResult>, TargetError> {
-        let Runs { mut runs, messages, heard } = self;
+        let Runs { mut runs, messages, heard, threads: _held } = self;
         // What is left are the threads' own.
         drop(messages);
         let clock = Clock::from(start);
@@ -108,10 +115,11 @@ fn nap(runs: &[Run<'_>], now: u64, tick_ns: u64) -> Duration {
 mod tests {
     use super::*;
     use crate::ledger::Ledger;
+    use crate::machine::MAPS_A_THREAD;
     use crate::ring::Modes;
     use crate::{EngineChoice, Tuning, verify};
     use flashlab_spec::{Region, Rw, Verify};
-    use flashlab_target::Unobserved;
+    use flashlab_target::{Progress, Unobserved};
     use flashlab_units::{Bytes, Nanos};
     use std::fs::File;
     use std::sync::Arc;
@@ -138,6 +146,44 @@ mod tests {
             checked: Arc::default(),
             stuck_after_ns: 1_000_000_000,
         }
+    }
+
+    /// The mappings of this process, and the most that were seen while a job ran.
+    #[derive(Default)]
+    struct Mappings(usize);
+
+    impl Mappings {
+        fn now() -> usize {
+            std::fs::read_to_string("/proc/self/maps").expect("procfs").lines().count()
+        }
+    }
+
+    impl Observer for Mappings {
+        fn progress(&mut self, _progress: &Progress) {
+            self.0 = self.0.max(Self::now());
+        }
+        fn stop_requested(&self) -> bool {
+            false
+        }
+    }
+
+    /// Large buffers take most, and so does a writer that counts all there is to count.
+    #[test]
+    fn a_thread_takes_no_more_mappings_than_are_counted_for_it() {
+        let file = tempfile::tempfile().expect("file");
+        file.set_len(16 << 20).expect("size");
+        let file = Arc::new(file);
+        let region = Region { offset: Bytes::ZERO, length: Bytes::mib(16) };
+        let job = Job { numjobs: 128, iodepth: 1, bs: Bytes::mib(2), rw: Rw::RandRw, region, ..job() };
+        let job = Job { ramp: Nanos(0), runtime: Some(Nanos::millis(500)), ..job };
+        let (before, mut most) = (Mappings::now(), Mappings::default());
+        let mut runs = Runs::default();
+        let tuning = Tuning { split_submission: true, ..Tuning::default() };
+        let setup = Setup { engine: EngineChoice::IoUring, tuning, ..setup(&file, &job) };
+        runs.add(&job, Path::new("/x"), setup, false).expect("set up");
+        runs.finish(Instant::now(), &mut most).expect("results");
+        let each = (most.0 - before) as f64 / 128.0;
+        assert!((1.0..=MAPS_A_THREAD as f64).contains(&each), "{each}");
     }
 
     /// A job that stamps 16 blocks and another one, which can't be had: its buffers are larger than any memory.
