@@ -86,6 +86,23 @@ fn what_was_written_is_found_again_by_every_engine_and_pattern() {
     }
 }
 
+/// Each direction goes its own way, so that a pass of the ledger writes some of the blocks, each once.
+#[test]
+fn what_a_sequential_mix_wrote_is_found_again() {
+    let folder = scratch();
+    let path = folder.path().join("t.img");
+    let mut target = new_target(&path, SIZE);
+    for rwmixread in [0, 30, 70] {
+        for passes in [1, 3] {
+            let mix = Job { rw: Rw::ReadWrite, rwmixread, verify: Verify::ReadBack, ..write(passes) };
+            let result = clean(&mut target, &mix);
+            assert_eq!(result.write.bytes.0 + result.read.bytes.0, u64::from(passes) * SIZE.0);
+        }
+    }
+    // The first mix has written all of it.
+    clean(&mut target, &check());
+}
+
 /// Puts a fault of the kind into block 9 of a file that was written twice; `old` is the file after the first time.
 fn inject(kind: &str, file: &File, old: &[u8]) {
     let at = 9 * BLOCK;
