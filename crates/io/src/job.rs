@@ -92,9 +92,6 @@ impl<'a> Run<'a> {
         line: Line<'_>,
     ) -> Result<Self, TargetError> {
         check_memory(job)?;
-        if let Some(ledger) = setup.ledger.as_ref().filter(|_| job.rw.writes()) {
-            verify::begin(ledger, job);
-        }
         let (interval_in, intervals) = channel();
         let setup = Arc::new(setup);
         let mut run = Run {
@@ -193,7 +190,15 @@ impl<'a> Run<'a> {
         self.job.numjobs
     }
 
-    /// Opens the gate of all threads.
+    /// Tells the ledger what the threads are about to write. A job that may yet be refused must not: it would
+    /// make what was acknowledged before less certain.
+    pub(crate) fn begin_ledger(&self) {
+        if let Some(ledger) = self.setup.ledger.as_ref().filter(|_| self.job.rw.writes()) {
+            verify::begin(ledger, self.job);
+        }
+    }
+
+    /// Opens the gate of all threads; the ledger was begun.
     pub(crate) fn start(&mut self, start: Instant) {
         for thread in &mut self.threads {
             // A thread that is gone has sent its reason, which is read later.

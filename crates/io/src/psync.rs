@@ -73,10 +73,9 @@ impl Psync {
         }
         let (offset, length, direction) = (request.offset.0, request.length, request.direction);
         let buffer = self.region.bytes_mut(0, length as usize).as_mut_ptr();
-        let mut generation = 0;
         if direction == Direction::Write {
             // SAFETY: the buffer is `length` bytes long and page-aligned, and no I/O is using it.
-            generation = unsafe { duty.prepare_write(buffer, offset, length) };
+            unsafe { duty.prepare_write(buffer, offset, length) };
         }
         let start = duty.clock.now_ns();
         if is_open {
@@ -94,7 +93,7 @@ impl Psync {
                 }
                 duty.moved += u64::from(length);
                 // SAFETY: the buffer is `length` bytes long, and the call is over.
-                unsafe { duty.settle(direction, buffer, offset, length, generation, now) };
+                unsafe { duty.settle(direction, buffer, offset, length, now) };
             }
             other => {
                 let kind = match (other, direction) {

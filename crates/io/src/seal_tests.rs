@@ -47,7 +47,7 @@ impl Disk {
         let seed = named_seed(generation, "body", number);
         bytes.iter_mut().zip(0u64..).for_each(|(b, i)| *b = (seed.rotate_left(i as u32) as u8) ^ i as u8);
         seal(bytes, self.sector, Header { address, generation, seed: SEED });
-        self.ledger.acknowledge(number, generation);
+        self.ledger.acknowledge(number);
     }
 
     fn block_mut(&mut self, number: u64) -> &mut [u8] {

@@ -121,7 +121,8 @@ pub(crate) struct Tally {
     flushes: Latency,
     interval_index: u64,
     interval_end_ns: u64,
-    in_flight: u64,
+    /// Below zero only between [`Tally::reaped`] and [`Tally::not_reaped`].
+    in_flight: i64,
     in_flight_ns: u128,
     changed_ns: u64,
     errors: Vec<ErrorRecord>,
@@ -172,7 +173,7 @@ impl Tally {
 
     /// I/Os in the kernel's hands.
     #[cfg(test)]
-    fn in_flight(&self) -> u64 {
+    fn in_flight(&self) -> i64 {
         self.in_flight
     }
 
@@ -180,7 +181,7 @@ impl Tally {
     #[inline]
     pub(crate) fn submitted(&mut self, now: u64, n: u64) {
         self.integrate(now);
-        self.in_flight += n;
+        self.in_flight += n as i64;
     }
 
     /// An I/O that was due at `due_ns` and goes to the kernel at `now` was in flight already: an open
@@ -196,7 +197,7 @@ impl Tally {
     #[inline]
     pub(crate) fn reaped(&mut self, now: u64, n: u64) -> bool {
         self.integrate(now);
-        self.in_flight -= n;
+        self.in_flight -= n as i64;
         if now >= self.interval_end_ns {
             self.roll(now);
         }
@@ -261,8 +262,11 @@ impl Tally {
         }
     }
 
-    /// Ends the window at `now`, or where it had ended before; what completes later isn't counted.
+    /// Ends the window at `now`, or where it had ended before; what completes later isn't counted. If I/Os left
+    /// after `now`, which they do while a batch that came back is gone through, it ends there: what was integrated
+    /// up to that time must lie within it.
     pub(crate) fn close(&mut self, now: u64) {
+        let now = now.max(self.changed_ns);
         self.integrate(now);
         self.window.end_ns = self.window.end_ns.min(now);
         self.counting = false;
@@ -288,9 +292,9 @@ impl Tally {
         let from = self.changed_ns.max(self.window.start_ns);
         let to = now.min(self.window.end_ns);
         if to > from {
-            self.in_flight_ns += u128::from(self.in_flight) * u128::from(to - from);
+            self.in_flight_ns += self.in_flight.max(0) as u128 * u128::from(to - from);
         }
-        self.changed_ns = now;
+        self.changed_ns = self.changed_ns.max(now);
     }
 
     /// The current interval is over at `now`; intervals without a completion are left out.
@@ -358,6 +362,19 @@ mod tests {
         tally.count(Direction::Read, 900, 512);
         let counts = tally.finish(1000);
         assert_eq!((counts.elapsed_ns, counts.in_flight_ns, counts.directions[0].lat.count()), (500, 1000, 0));
+    }
+
+    /// The window of an error ends no earlier than the last submission that was seen.
+    #[test]
+    fn the_mean_in_flight_is_never_above_the_number_in_flight() {
+        let (mut tally, _rx) = tally(0, u64::MAX, Kept::default());
+        tally.submitted(0, 128);
+        tally.reaped(100, 3);
+        // While these are gone through others leave; then the deadline of one of them is seen to be over.
+        tally.submitted(120, 3);
+        tally.close(100);
+        let counts = tally.finish(500);
+        assert_eq!((counts.elapsed_ns, counts.in_flight_ns), (120, 128 * 100 + 125 * 20));
     }
 
     #[test]

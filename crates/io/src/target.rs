@@ -4,6 +4,7 @@ use crate::admit::{self, Facts};
 use crate::beside::check_together;
 use crate::explain::{direct_refused, open_error};
 use crate::ledger::{Geometry, Ledger};
+use crate::machine::{Threads, check_threads};
 use crate::runs::Runs;
 use crate::tuning::Tuning;
 use crate::verify::{self, Checked};
@@ -186,7 +187,7 @@ impl FileTarget {
     fn prepare<'a>(&'a self, jobs: &'a [Job], checked: &[Arc<Checked>]) -> Result<Runs<'a>, TargetError> {
         jobs.iter().try_for_each(|job| self.facts().admit(job))?;
         check_together(jobs, self.ledger.is_some())?;
-        let mut runs = Runs::default();
+        let mut runs = Runs::with(Threads::take(jobs)?);
         let trims = jobs.iter().any(Job::trims);
         jobs.iter().zip(checked).try_for_each(|(job, checked)| self.set_up(job, checked, trims, &mut runs))?;
         Ok(runs)
@@ -286,7 +287,7 @@ impl FileTarget {
         start: impl FnOnce() -> Instant,
     ) -> Result<Vec<JobResult>, TargetError> {
         let checked: Vec<Arc<Checked>> = jobs.iter().map(|_| Arc::default()).collect();
-        let prepared = self.prepare(jobs, &checked);
+        let prepared = self.prepare(jobs, &checked).inspect(Runs::begin_ledgers);
         let start = start();
         let mut results = prepared?.finish(start, observer)?;
         for (result, (job, checked)) in results.iter_mut().zip(jobs.iter().zip(&checked)) {
@@ -380,6 +381,7 @@ impl Target for FileTarget {
             }
         }
         steps.iter().try_for_each(|step| check_together(step, self.ledger.is_some()))?;
+        steps.iter().try_for_each(|step| check_threads(step))?;
         // Once is enough: it depends on no job.
         steps.iter().copied().flatten().find(|job| job.rw.writes()).map_or(Ok(()), |job| facts.check_permit(job))
     }

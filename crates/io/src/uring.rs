@@ -55,8 +55,6 @@ struct Slot {
     due_ns: u64,
     offset: u64,
     buffer: *mut u8,
-    /// Of a sealed write.
-    generation: u64,
     length: u32,
     /// Time that its submission took; as long as 4 s fits.
     slat_ns: u32,
@@ -106,7 +104,6 @@ impl Uring {
             due_ns: 0,
             offset: 0,
             buffer: region.slot(i),
-            generation: 0,
             length: 0,
             slat_ns: 0,
             buffer_index: (i / per_part) as u16,
@@ -396,14 +393,17 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     #[inline]
     fn depart(&mut self, duty: &mut Duty) {
         let now = duty.clock.now_ns();
+        let mut flushes = 0;
         for index in self.fresh.iter() {
             let slot = &mut self.slots[*index as usize];
             slot.start_ns = now;
-            if OPEN && !slot.is_flush {
+            if KIND == ANY && slot.is_flush {
+                flushes += 1;
+            } else if OPEN {
                 duty.tally.waited(slot.due_ns, now);
             }
         }
-        duty.tally.submitted(now, self.fresh.len() as u64);
+        duty.tally.submitted(now, self.fresh.len() as u64 - flushes);
         *self.busy += self.fresh.len() as u32;
         if KIND != ANY || !self.is_split {
             self.fresh.clear();
@@ -454,7 +454,7 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     /// `reaped` I/Os came back at `now`; decides whether they are followed by others.
     #[inline]
     fn arrive(&mut self, duty: &mut Duty, reaped: u32, now: u64) {
-        // Ticks are among them, and are told apart later, one by one.
+        // Ticks and flushes are among them, and are told apart later, one by one.
         let ios = reaped.min(*self.busy);
         self.unseen_ticks = reaped - ios;
         let over = duty.tally.reaped(now, u64::from(ios));
@@ -484,6 +484,10 @@ impl<const REGISTERED: bool, const KIND: Kind, const OPEN: bool> Flight<'_, REGI
     fn complete(&mut self, duty: &mut Duty, index: u32, result: i32, now: u64) {
         let slot = &mut self.slots[index as usize];
         slot.busy = false;
+        if KIND == ANY && slot.is_flush {
+            // It is no I/O of the job's, and was not counted when it left.
+            duty.tally.not_reaped();
+        }
         let moves_data = match KIND {
             READS | WRITES => true,
             NOP => false,
@@ -553,7 +557,7 @@ fn prepare<const KIND: Kind>(slot: &mut Slot, request: Request, duty: &mut Duty)
         }
         (ANY, Direction::Write) => {
             // SAFETY: as above.
-            slot.generation = unsafe { duty.prepare_write(buffer, offset, length) };
+            unsafe { duty.prepare_write(buffer, offset, length) };
             Op::Write { buffer, length, offset, flags: duty.write_flags, stream: duty.write_stream }
         }
         (ANY, Direction::Trim) => Op::Trim { length, offset, is_block_device: duty.is_block_device },
@@ -565,7 +569,7 @@ fn prepare<const KIND: Kind>(slot: &mut Slot, request: Request, duty: &mut Duty)
 fn settle(duty: &mut Duty, slot: &Slot, now: u64) {
     duty.tally.slat(slot.direction, u64::from(slot.slat_ns));
     // SAFETY: the slot's buffer holds at least bs bytes, and its I/O has come back.
-    unsafe { duty.settle(slot.direction, slot.buffer, slot.offset, slot.length, slot.generation, now) };
+    unsafe { duty.settle(slot.direction, slot.buffer, slot.offset, slot.length, now) };
 }
 
 /// Queues an entry for the next enter.

@@ -84,21 +84,34 @@ pub(crate) struct Checked {
     blocks: AtomicU64,
     /// Those of which the ledger expects a generation.
     expected: AtomicU64,
+    /// Those among them of which it expects one of several.
+    ranged: AtomicU64,
 }
 
 impl Checked {
     /// In words, so that a clean check shows what it rests on; `None` if nothing was checked.
     pub(crate) fn remark(&self, has_ledger: bool) -> Option<String> {
-        let (blocks, expected) = (self.blocks.load(Ordering::Relaxed), self.expected.load(Ordering::Relaxed));
+        let [blocks, expected, ranged] =
+            [&self.blocks, &self.expected, &self.ranged].map(|count| count.load(Ordering::Relaxed));
         let says = match blocks - expected {
             _ if !has_ledger => "no ledger says which generation they should hold".to_owned(),
-            0 => "the ledger expects a generation of all of them".to_owned(),
+            0 => format!("the ledger expects a generation of all of them{}", one_of_several(ranged, expected)),
             rest => format!(
-                "the ledger expects a generation of {expected}, and no write of the other {rest} was ever acknowledged: \
-                 they may hold anything"
+                "the ledger expects a generation of {expected}{}, and no write of the other {rest} was ever acknowledged: \
+                 they may hold anything",
+                one_of_several(ranged, expected)
             ),
         };
         (blocks > 0).then(|| format!("{blocks} blocks checked: {says}"))
+    }
+}
+
+/// What is less certain about blocks of which the ledger expects a generation, after a pass that was cut short.
+fn one_of_several(ranged: u64, expected: u64) -> String {
+    let of = if ranged == expected { "each".to_owned() } else { ranged.to_string() };
+    match ranged {
+        0 => String::new(),
+        _ => format!(", of {of} a range: the last one acknowledged, or a later one of a pass that was not finished"),
     }
 }
 
@@ -120,6 +133,7 @@ pub(crate) struct Checker {
     /// Its own part of that, which is added at the end.
     blocks: u64,
     expected: u64,
+    ranged: u64,
 }
 
 impl Checker {
@@ -153,6 +167,7 @@ impl Checker {
             checked,
             blocks: 0,
             expected: 0,
+            ranged: 0,
         })
     }
 
@@ -178,20 +193,19 @@ impl Checker {
         self.left_of_pass = self.left_of_pass.saturating_sub(1);
     }
 
-    /// Seals a block that is about to be written; returns its generation.
+    /// Seals a block that is about to be written.
     #[inline]
-    pub(crate) fn seal(&mut self, block: &mut [u8], address: u64) -> u64 {
+    pub(crate) fn seal(&mut self, block: &mut [u8], address: u64) {
         let seed = self.ledger.as_ref().map_or(0, |ledger| ledger.seed());
         let header = Header { address, generation: self.generation, seed };
         seal(block, self.geometry.sector as usize, header);
-        self.generation
     }
 
     /// A write came back.
     #[inline]
-    pub(crate) fn acknowledge(&self, address: u64, generation: u64) {
+    pub(crate) fn acknowledge(&self, address: u64) {
         if let Some(ledger) = &self.ledger {
-            ledger.acknowledge((address - self.geometry.offset) / self.geometry.block, generation);
+            ledger.acknowledge((address - self.geometry.offset) / self.geometry.block);
         }
     }
 
@@ -205,6 +219,7 @@ impl Checker {
             };
             self.blocks += 1;
             self.expected += u64::from(matches!(expected, Expected::Exactly(_) | Expected::Between(..)));
+            self.ranged += u64::from(matches!(expected, Expected::Between(..)));
             let seed = self.ledger.as_ref().map(|ledger| ledger.seed());
             if let Some(finding) = check(bytes, sector as usize, address, seed, expected) {
                 tally.error(finding.wrong.kind().to_owned(), Some(address), now);
@@ -281,6 +296,7 @@ impl Checker {
     pub(crate) fn into_remarks(self) -> Vec<String> {
         self.checked.blocks.fetch_add(self.blocks, Ordering::Relaxed);
         self.checked.expected.fetch_add(self.expected, Ordering::Relaxed);
+        self.checked.ranged.fetch_add(self.ranged, Ordering::Relaxed);
         self.described
     }
 }

@@ -195,12 +195,12 @@ impl Duty {
         !self.is_plain
     }
 
-    /// Makes the buffer of a write what it should be; returns its generation, where it is sealed.
+    /// Makes the buffer of a write what it should be.
     ///
     /// # Safety
     /// `buffer` must be valid for writes of `length` bytes, a multiple of a logical block, and be
     /// aligned to 8; no I/O may be using it.
-    pub(crate) unsafe fn prepare_write(&mut self, buffer: *mut u8, offset: u64, length: u32) -> u64 {
+    pub(crate) unsafe fn prepare_write(&mut self, buffer: *mut u8, offset: u64, length: u32) {
         if let Some(checker) = &mut self.checker {
             // SAFETY: as the caller promises; the region's bytes are initialised.
             let block = unsafe { std::slice::from_raw_parts_mut(buffer, length as usize) };
@@ -208,7 +208,6 @@ impl Duty {
         }
         // SAFETY: as the caller promises.
         unsafe { self.content.prepare(buffer, offset, length) };
-        0
     }
 
     /// What follows a completed request beyond its count: its write is acknowledged and counted towards
@@ -222,14 +221,13 @@ impl Duty {
         buffer: *const u8,
         offset: u64,
         length: u32,
-        generation: u64,
         now: u64,
     ) {
         match (direction, &mut self.checker) {
             (Direction::Write, checker) => {
                 self.flushes.since += 1;
                 if let Some(checker) = checker {
-                    checker.acknowledge(offset, generation);
+                    checker.acknowledge(offset);
                 }
             }
             (Direction::Read, Some(checker)) if self.checks_reads => {

@@ -55,6 +55,27 @@ impl Observer for Takers {
     }
 }
 
+/// As many as the kernel has no mappings for would end the process, and are known before the first one starts.
+#[test]
+fn more_threads_than_the_kernel_has_mappings_for_are_refused() {
+    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok().and_then(|text| text.trim().parse().ok());
+    let loads = most.map_or(usize::MAX, |most: usize| most / 5 / 1024);
+    if loads > 64 {
+        println!("skipped: room for more mappings than 64 loads can have");
+        return;
+    }
+    let folder = scratch();
+    let mut target = filled(&folder.path().join("t.img"), EngineChoice::IoUring);
+    let one = Job { numjobs: 1024, iodepth: 1, ..timed(Rw::RandRead, Bytes::kib(4), SIZE, Nanos::millis(1)) };
+    let jobs: Vec<Job> = (0..loads).map(|i| Job { workload: format!("w{i}"), ..one.clone() }).collect();
+    let early = target.check(&[&jobs]).expect_err("known before the run").to_string();
+    let error = target.run_at_once(&jobs, &mut Unobserved).expect_err("too many").to_string();
+    // Those of other tests may be running beside them.
+    for says in [format!("not for {}", loads * 1024), "sysctl vm.max_map_count=".to_owned()] {
+        assert!(early.contains(&says) && error.contains(&says), "{early}; {error}");
+    }
+}
+
 #[test]
 fn a_reader_and_a_writer_have_a_result_and_a_series_each() {
     for engine in [EngineChoice::IoUring, EngineChoice::Psync] {

@@ -86,6 +86,23 @@ fn what_was_written_is_found_again_by_every_engine_and_pattern() {
     }
 }
 
+/// Each direction goes its own way, so that a pass of the ledger writes some of the blocks, each once.
+#[test]
+fn what_a_sequential_mix_wrote_is_found_again() {
+    let folder = scratch();
+    let path = folder.path().join("t.img");
+    let mut target = new_target(&path, SIZE);
+    for rwmixread in [0, 30, 70] {
+        for passes in [1, 3] {
+            let mix = Job { rw: Rw::ReadWrite, rwmixread, verify: Verify::ReadBack, ..write(passes) };
+            let result = clean(&mut target, &mix);
+            assert_eq!(result.write.bytes.0 + result.read.bytes.0, u64::from(passes) * SIZE.0);
+        }
+    }
+    // The first mix has written all of it.
+    clean(&mut target, &check());
+}
+
 /// Puts a fault of the kind into block 9 of a file that was written twice; `old` is the file after the first time.
 fn inject(kind: &str, file: &File, old: &[u8]) {
     let at = 9 * BLOCK;
@@ -132,6 +149,29 @@ fn a_fault_of_each_kind_is_found_in_a_later_run() {
         println!("{said}");
         assert!(said.contains("block at 73728: found ") && said.ends_with("generation 2"), "{said}");
     }
+}
+
+/// What a complete run has acknowledged may not go back, also where the next one was cut short before it came there.
+#[test]
+fn a_block_is_stale_that_is_older_than_the_last_complete_run() {
+    let Some(ledger) = Shm::new("cut") else { return };
+    let folder = scratch();
+    let path = folder.path().join("t.img");
+    let mut target = new_target(&path, SIZE).with_ledger(ledger.0.clone());
+    clean(&mut target, &write(1));
+    let first = std::fs::read(&path).expect("file");
+    clean(&mut target, &write(1));
+    let begun = Job { passes: None, amount: Some(Bytes(8 * BLOCK)), ..write(1) };
+    clean(&mut target, &begun);
+    let result = clean(&mut target, &check());
+    let said = result.granted.features.iter().find(|f| f.contains("blocks checked")).expect("a remark");
+    assert!(said.contains("a generation of all of them, of 504 a range"), "{said}");
+    let file = File::options().write(true).open(&path).expect("file");
+    let (from, to) = (100 * BLOCK, 103 * BLOCK);
+    file.write_all_at(&first[from as usize..to as usize], from).expect("put back");
+    let result = target.run(&check(), &mut Unobserved).expect("result");
+    let errors: Vec<_> = result.errors.iter().map(|e| (e.kind.as_str(), e.count, e.first_offset)).collect();
+    assert_eq!(errors, [("verify-stale", 3, Some(Bytes(from)))]);
 }
 
 #[test]

@@ -137,6 +137,9 @@ fn flushes_come_after_so_many_writes_and_are_counted_apart() {
             assert_eq!(flushes.class, class);
             assert!((6..=8).contains(&flushes.ios), "{flushes:?}");
             assert!(flushes.stages[0].mean_ns > 0.0);
+            // All that is in flight is in a latency: a flush is in neither.
+            let (by_law, integrated, off) = common::little(&result);
+            assert!(off.abs() < 2.0, "{engine:?} {class}: {by_law} by the law, {integrated} integrated");
             assert!(result.granted.features.iter().any(|f| f.starts_with(&format!("{class} after 8 writes"))));
         }
         let dsync = Job {

@@ -1,4 +1,4 @@
-//! Offsets that are random for a share of the requests only.
+//! Offsets with a position for each direction: of requests that are random for a share only, and of a sequential mix.
 
 use crate::distribution::Distribution;
 use crate::draw::below;
@@ -6,11 +6,12 @@ use crate::grid::Grid;
 use flashlab_spec::{Direction, Job, RandomShares};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A share of each direction's requests goes to random places, the others begin where the last request of
+/// A share of each direction's requests goes to random places, or none does; the others begin where the last request of
 /// their direction ended, or at the start where that is too near the end.
 #[derive(Debug, Clone)]
 pub(crate) struct Partly {
-    shares: RandomShares,
+    /// `None` for a sequential mix.
+    shares: Option<RandomShares>,
     drawn: Option<Distribution>,
     /// Where the next sequential request of each direction begins, from the start of the slice.
     next: [u64; 3],
@@ -24,11 +25,11 @@ pub(crate) struct Partly {
 
 impl Partly {
     /// For thread `index` of a validated job.
-    pub(crate) fn new(job: &Job, index: u32, shares: RandomShares) -> Self {
+    pub(crate) fn new(job: &Job, index: u32, shares: Option<RandomShares>) -> Self {
         let slots = job.slots(index);
         Partly {
             shares,
-            drawn: Distribution::new(&job.pattern.offsets, slots, job.pattern.scatter),
+            drawn: shares.and_then(|_| Distribution::new(&job.pattern.offsets, slots, job.pattern.scatter)),
             next: [0; 3],
             align: job.pattern.align.map_or(1, |align| align.0),
             slots,
@@ -40,7 +41,7 @@ impl Partly {
     /// Where a request of this direction and length begins, from the start of the slice.
     pub(crate) fn take(&mut self, rng: &mut Xoshiro256PlusPlus, direction: Direction, length: u32) -> u64 {
         let length = u64::from(length);
-        let is_random = below(rng, 100) < u64::from(self.shares.of(direction));
+        let is_random = self.shares.is_some_and(|shares| below(rng, 100) < u64::from(shares.of(direction)));
         let next = &mut self.next[direction as usize];
         let offset = match (&self.drawn, is_random) {
             (Some(drawn), true) => self.grid.at(drawn.draw(rng), direction),
@@ -97,6 +98,30 @@ mod tests {
         for offsets in [Offsets::Repeats, Offsets::Zipf { theta: 1.1 }] {
             let half = jumps(&job(Rw::RandRead, RandomShares::all(50), 1 << 20, offsets), 100_000)[0];
             assert!((half - 0.5).abs() < 0.008, "{half}");
+        }
+    }
+
+    /// As in fio: each direction goes on where its own last request ended, whatever comes in between.
+    #[test]
+    fn both_directions_of_a_sequential_mix_are_sequential() {
+        let region = Region { offset: Bytes::mib(1), length: Bytes(100 * BLOCK) };
+        let plain = Job { numjobs: 2, passes: Some(3), seed: 3, ..Job::new("w", Rw::ReadWrite, Bytes(BLOCK), region) };
+        for align in [None, Some(Bytes(2 * BLOCK))] {
+            let pattern = Pattern { align, ..Pattern::default() };
+            let job = Job { pattern, ..plain.clone() };
+            assert_eq!(job.validate(Bytes(512), Bytes::gib(8)), Ok(()));
+            for index in 0..2 {
+                let (mut next, mut seen) = ([0; 3], [0; 3]);
+                for request in RequestStream::new(&job, index) {
+                    let at = request.direction as usize;
+                    assert_eq!(request.offset.0 - job.slice(index).offset.0, next[at], "{request:?}");
+                    next[at] = (next[at] + align.map_or(BLOCK, |align| align.0)) % (50 * BLOCK);
+                    seen[at] += 1;
+                }
+                // Three passes are as many bytes as three times the slice.
+                assert_eq!(seen.iter().sum::<i32>(), 150);
+                assert!(seen[0] > 40 && seen[1] > 40, "{seen:?}");
+            }
         }
     }
 

@@ -27,12 +27,13 @@ pub struct Request {
 /// The requests of one of a job's `numjobs` threads.
 ///
 /// [`RequestStream::next_request`] is endless: what has an end begins again. As an iterator the stream
-/// ends after the job's `passes` (of requests that may repeat: as many bytes as the thread's slice has), or after a
-/// list that is replayed once; a job without either is
+/// ends after the job's `passes` (of requests that may repeat, and of a sequential mix: as many bytes as the thread's
+/// slice has), or after a list that is replayed once; a job without either is
 /// endless here too, and run time and amount are the engine's to watch.
 ///
 /// Sequential threads go through their slice of the region or their extents; the last request of a part
-/// is cut to what is left of it. Random requests start at one of [`Job::slots`] places, from each of
+/// is cut to what is left of it. In a sequential mix each direction has a position of its own, as in fio, and begins
+/// anew where the next request would not fit; with a stride or extents all directions share one. Random requests start at one of [`Job::slots`] places, from each of
 /// which the largest size fits.
 #[derive(Debug, Clone)]
 pub struct RequestStream {
@@ -40,7 +41,7 @@ pub struct RequestStream {
     base: u64,
     slots: u64,
     grid: Grid,
-    /// Bytes of a pass where requests may repeat.
+    /// Bytes of a pass where requests may repeat, or where directions have positions of their own.
     pass: u64,
     mix: Mix,
     lengths: Lengths,
@@ -113,10 +114,12 @@ impl RequestStream {
         let seed = named_seed(job.seed, &job.workload, u64::from(index));
         let place = if let Some(replay) = &job.replay {
             Place::Replayed(Replayed::new(replay, job, index))
+        } else if job.rw == Rw::ReadWrite && job.pattern.stride.is_none() && job.extents.is_empty() {
+            Place::Partly(Box::new(Partly::new(job, index, None)))
         } else if !job.rw.is_random() {
             Place::Sequence(Sequence::new(job, index))
         } else if let Some(shares) = job.pattern.random {
-            Place::Partly(Box::new(Partly::new(job, index, shares)))
+            Place::Partly(Box::new(Partly::new(job, index, Some(shares))))
         } else if job.pattern.offsets == Offsets::Once {
             Place::Once(Box::new(OncePerPass::new(slots, seed)))
         } else {

@@ -36,6 +36,7 @@ fn plain_jobs_keep_their_requests() {
         digest(&job(Rw::RandRw, 4096, 2, 11)),
         digest(&job(Rw::Read, 131_072, 1, 1)),
         digest(&job(Rw::Write, 4096, 4, 1)),
+        digest(&job(Rw::ReadWrite, 4096, 2, 11)),
     ];
     assert_eq!(
         seen.map(|d| format!("{d:016x}")),
@@ -45,7 +46,8 @@ fn plain_jobs_keep_their_requests() {
             "417c38cd1c428a20",
             "30715db0dd1c94c5",
             "a0700a5c4d0c1a87",
-            "95448a3175a6fce7"
+            "95448a3175a6fce7",
+            "32d1cc137e7b3645"
         ]
     );
 }
