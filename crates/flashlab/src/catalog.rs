@@ -113,10 +113,15 @@ pub(crate) fn suite_text(id: &str) -> Result<&'static str, SpecError> {
     found.map(|i| SUITES[i].1).ok_or_else(|| SpecError::unknown("suite", id, all.iter().map(|s| s.id.as_str())))
 }
 
+/// The file that a suite is named by, if it is not a built-in one.
+pub(crate) fn file_of_suite(name: &str) -> Option<&Path> {
+    (name.contains('/') || name.ends_with(".toml")).then(|| Path::new(name))
+}
+
 /// A suite by name, or from a file if the name is a path or ends in `.toml`.
 pub(crate) fn suite(name: &str) -> anyhow::Result<Suite> {
-    if name.contains('/') || name.ends_with(".toml") {
-        return Ok(Suite::parse(&read(Path::new(name))?, name)?);
+    if let Some(file) = file_of_suite(name) {
+        return Ok(Suite::parse(&read(file)?, name)?);
     }
     Ok(Suite::parse(suite_text(name)?, &format!("data/suites/{name}.toml"))?)
 }

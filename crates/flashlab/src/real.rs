@@ -178,6 +178,11 @@ fn ledger(args: &Real, inspection: &Inspection, of: usize) -> Option<PathBuf> {
     Some(path.with_file_name(format!("{}.{name}", path.file_name().unwrap_or_default().to_string_lossy())))
 }
 
+/// The ledgers of all targets. One that is a target too would be written over by it.
+pub(crate) fn ledgers(args: &Real, inspections: &[Inspection]) -> Vec<PathBuf> {
+    inspections.iter().filter_map(|inspection| ledger(args, inspection, inspections.len())).collect()
+}
+
 /// Options that would have no effect are refused rather than ignored.
 pub(crate) fn refuse_for_a_model(args: &Real, name: &str) -> Result<(), CliError> {
     let given = [

@@ -8,12 +8,12 @@ use crate::made::Made;
 use crate::origin;
 use crate::output;
 use crate::progress::Bar;
-use crate::real::{Ways, refuse_a_common_ledger, refuse_for_a_model, refuse_token_for_files};
+use crate::real::{Ways, ledgers, refuse_a_common_ledger, refuse_for_a_model, refuse_token_for_files};
 use crate::resolve::{self, Named};
 use crate::session::{Session, exit_of, how_it_ended};
 use crate::together::{self, Part};
 use flashlab_drive::ModelledDrive;
-use flashlab_guard::Inspection;
+use flashlab_guard::{Inspection, Subject};
 use flashlab_lab::{Finished, Plan, PlanOptions, TargetFacts, plan, run_plan};
 use flashlab_samples::TargetKind;
 use flashlab_spec::Suite;
@@ -29,14 +29,14 @@ pub(crate) struct Request<'a> {
     /// The suite for a target of this capacity: sections of a fio file may take a share of it.
     pub(crate) suite: &'a dyn Fn(Bytes) -> Suite,
     pub(crate) options: PlanOptions,
+    /// What it reads beside its targets and profiles, which is neither a target nor replaced by an output.
+    pub(crate) inputs: Vec<(&'static str, &'a Path)>,
 }
 
 /// How it is run, and where its results go.
 pub(crate) struct Means<'a> {
     pub(crate) real: &'a Real,
     pub(crate) keep: &'a Keep,
-    /// What it reads beside its targets, as inputs that no output may replace.
-    pub(crate) inputs: Vec<(&'static str, &'a Path)>,
     /// Title of its report, before the name of the target, such as `quick of`.
     pub(crate) title: String,
 }
@@ -48,6 +48,9 @@ impl Request<'_> {
         let mut out: Vec<(Named, Plan)> = Vec::with_capacity(self.on.len());
         for on in self.on {
             let named = resolve::named(on, self.options.size, self.profiles, &rough)?;
+            if let Named::Real(inspection) = &named {
+                self.refuse_an_input(inspection)?;
+            }
             let facts = match &named {
                 Named::Modelled(drive) => TargetFacts::of(drive.as_ref() as &dyn Target),
                 Named::Real(inspection) => resolve::facts(inspection, self.options.size)?,
@@ -92,7 +95,7 @@ impl Request<'_> {
 
     fn on_a_model(&self, means: &Means<'_>, mut drive: ModelledDrive, plan: &Plan) -> anyhow::Result<Exit> {
         let mut made = Made::default();
-        let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
+        let mut session = Session::begin(means.keep, &self.inputs(), &mut made)?;
         let profile = drive.profile().clone();
         made.keep();
         let finished = one(plan, &mut drive, &mut session)?;
@@ -117,7 +120,10 @@ impl Request<'_> {
         let ways = Ways::of(means.real, &rehearsals[0])?;
         refuse_a_common_ledger(means.real, &inspections)?;
         let mut made = Made::default();
-        let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
+        let ledgers = ledgers(means.real, &inspections);
+        let mut inputs = self.inputs();
+        inputs.extend(ledgers.iter().map(|ledger| ("the ledger", ledger.as_path())));
+        let mut session = Session::begin(means.keep, &inputs, &mut made)?;
         let of = inspections.len();
         let mut parts: Vec<Part> = Vec::with_capacity(of);
         let names: Vec<String> = inspections.iter().map(resolve::name_of).collect();
@@ -157,12 +163,33 @@ impl Request<'_> {
         Ok(exit_of(each).max(how_it_ended(sum).0))
     }
 
-    fn inputs<'b>(&'b self, means: &Means<'b>) -> Vec<(&'static str, &'b Path)> {
+    /// All that no output may replace.
+    fn inputs(&self) -> Vec<(&'static str, &Path)> {
         let mut out: Vec<(&str, &Path)> = self.on.iter().map(|on| ("a target", Path::new(on))).collect();
-        out.extend(self.profiles.iter().map(|profile| ("a drive profile", profile.as_path())));
-        out.extend(means.inputs.iter().copied());
-        out.extend(means.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
+        out.extend(self.read());
         out
+    }
+
+    /// What it reads beside its targets.
+    fn read(&self) -> Vec<(&'static str, &Path)> {
+        let profiles = self.profiles.iter().map(|profile| ("a drive profile", profile.as_path()));
+        profiles.chain(self.inputs.iter().copied()).collect()
+    }
+
+    /// Refuses a target, or the file behind it, that is read as something else: no flag says that the load, the
+    /// suite or the ledger may be overwritten by what it describes.
+    fn refuse_an_input(&self, inspection: &Inspection) -> Result<(), CliError> {
+        let path = match &inspection.subject {
+            Subject::LoopDevice(facts) => &facts.backing_file,
+            _ => &inspection.resolved,
+        };
+        match self.read().into_iter().find(|(_, input)| output::same_file(path, input)) {
+            Some((what, input)) => Err(CliError::Refused {
+                what: format!("the target {} is also {what} ({})", inspection.path.display(), input.display()),
+                remedy: "give each a file of its own".into(),
+            }),
+            None => Ok(()),
+        }
     }
 }
 

@@ -16,14 +16,15 @@ use std::path::Path;
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let what = &args.what;
     let suite = catalog::suite(&what.suite)?;
+    let inputs: Vec<_> = catalog::file_of_suite(&what.suite).map(|file| ("the suite", file)).into_iter().collect();
     if let Some(path) = &args.json.json {
         output::check(path, args.json.replace)?;
-        let mut inputs = vec![("the suite", Path::new(&what.suite))];
+        let mut inputs = inputs.clone();
         inputs.extend(what.on.iter().map(|on| ("a target", Path::new(on))));
         inputs.extend(what.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
         output::keep_apart(&[("--json", path)], &inputs)?;
     }
-    let request = Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what) };
+    let request = Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what), inputs };
     let plans = request.plans()?;
     if let Some(path) = &args.json.json {
         let each: Vec<_> = plans.iter().map(|(named, plan)| json(plan, named.inspection())).collect();
