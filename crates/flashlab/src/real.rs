@@ -63,7 +63,7 @@ impl Ways {
         made: &mut Made,
     ) -> anyhow::Result<FileTarget> {
         let ledger = ledger(args, &inspection, of);
-        let consent = consent(args, &inspection);
+        let consent = consent(args, &inspection, of);
         let mut target = resolve::open(inspection, size, &consent, writes, &self.open, made)?;
         let cpus = turned(&self.tuning.cpus, number, of);
         target = target.with_tuning(Tuning { cpus, ..self.tuning.clone() });
@@ -147,10 +147,14 @@ fn turned(cpus: &[u32], number: usize, of: usize) -> Vec<u32> {
     turned
 }
 
-/// A device takes the token that is its own, of those given.
-fn consent(args: &Real, inspection: &Inspection) -> Consent {
+/// A device takes the token that is its own, of those given. Of several devices one takes no token of another: it
+/// has none then, rather than a wrong one.
+fn consent(args: &Real, inspection: &Inspection, of: usize) -> Consent {
     let own = inspection.token();
-    let given = args.destroy_data.iter().find(|token| own.as_ref() == Some(*token)).or(args.destroy_data.first());
+    let prefix = format!("{}-", resolve::name_of(inspection));
+    let is_for_it = |token: &&String| of == 1 || token.starts_with(&prefix);
+    let given = args.destroy_data.iter().find(|token| own.as_ref() == Some(*token));
+    let given = given.or_else(|| args.destroy_data.iter().find(is_for_it));
     Consent { destroy_token: given.cloned(), overwrite: args.overwrite }
 }
 

@@ -88,8 +88,8 @@ pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Res
         capacity,
         logical_block,
         nominal_spare: None,
-        write_rate: (flashlab_io::ASSUMED_RATE, "assumed; nothing measured yet"),
-        read_rate: (flashlab_io::ASSUMED_RATE, "assumed; nothing measured yet"),
+        write_rate: (flashlab_io::ASSUMED_RATE, "assumed"),
+        read_rate: (flashlab_io::ASSUMED_RATE, "assumed"),
     })
 }
 

@@ -607,6 +607,26 @@ fn a_device_needs_the_token_that_the_plan_prints() {
 }
 
 #[test]
+fn the_plan_of_two_devices_has_both_tokens() {
+    if !root_for("two loop devices") {
+        return;
+    }
+    let place = Place::new();
+    let (a, b) = (place.write("a.img", vec![0; 4 << 20]), place.write("b.img", vec![0; 4 << 20]));
+    let (Some(a), Some(b)) = (Loop::attach(&a), Loop::attach(&b)) else { return };
+    let load = format!("load --on {},{} --rw randwrite --runtime 200ms --buffered", a.node, b.node);
+    let plan = place.flashlab(&format!("{load} --plan")).code(0).out;
+    let commands: Vec<&str> = plan.lines().filter(|line| line.contains("--destroy-data")).collect();
+    let [command] = commands.as_slice() else { panic!("not one command in {plan}") };
+    let command = command.trim().strip_prefix("flashlab ").expect("the program");
+    let (without, _) = command.rsplit_once(',').expect("two tokens");
+    let refused = place.flashlab(without).code(4);
+    assert!(refused.err.contains(&format!("{}: all data on this device", b.node)), "{}", refused.err);
+    assert!(refused.err.contains("--destroy-data A,B") && refused.err.contains("--plan"), "{}", refused.err);
+    place.flashlab(command).code(0);
+}
+
+#[test]
 fn a_modelled_drive_takes_the_same_load() {
     let place = Place::new();
     let iops = |share: u8| {

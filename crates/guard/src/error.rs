@@ -64,13 +64,13 @@ pub enum GuardError {
         reasons: Vec<Protection>,
     },
     /// A device was to be overwritten without its token.
-    #[error("{}: all data on this device would be lost, and no --destroy-data TOKEN was given\n  run `flashlab plan SUITE --on {}` to see what would be written and the token", path.display(), path.display())]
+    #[error("{}: all data on this device would be lost, and its --destroy-data TOKEN was not given\n  run `flashlab plan SUITE --on {}`, or repeat a load with --plan, to see what would be written and the token; tokens of several go together, --destroy-data A,B", path.display(), path.display())]
     TokenMissing {
         /// The device.
         path: PathBuf,
     },
     /// The token given is not the token of this device.
-    #[error("{}: `{given}` is not the token of this device as it is now; another file may be attached\n  run `flashlab plan SUITE --on {}` to see what would be written and the token", path.display(), path.display())]
+    #[error("{}: `{given}` is not the token of this device as it is now; another file may be attached\n  run `flashlab plan SUITE --on {}`, or repeat a load with --plan, to see what would be written and the token", path.display(), path.display())]
     TokenWrong {
         /// The device.
         path: PathBuf,

@@ -214,11 +214,30 @@ fn one(plan: &Plan, target: &mut dyn Target, session: &mut Session) -> anyhow::R
     Ok(finished?)
 }
 
+/// The command with what permits it to write to all of them.
+fn permitted(plans: &[(Named, Plan)], command: &str) -> String {
+    let mut out = command.to_owned();
+    let written = || plans.iter().filter(|(_, plan)| plan.writes()).filter_map(|(named, _)| named.inspection());
+    for flag in written().flat_map(|inspection| &inspection.protections).filter_map(|p| p.overridable_by) {
+        if !out.contains(flag) {
+            out = format!("{out} {flag}");
+        }
+    }
+    let tokens: Vec<String> = written().filter_map(Inspection::token).collect();
+    if !tokens.is_empty() && !out.contains("--destroy-data") {
+        out = format!("{out} --destroy-data {}", tokens.join(","));
+    }
+    out
+}
+
 /// Prints the plan of each; `command` is the one that runs all of them.
 pub(crate) fn show_plans(plans: &[(Named, Plan)], command: &str) -> anyhow::Result<()> {
+    let command = permitted(plans, command);
     for (i, (named, plan)) in plans.iter().enumerate() {
         let gap = if i > 0 { "\n" } else { "" };
-        output::print(&format!("{gap}{}", text(plan, named.inspection(), command.to_owned())))?;
+        // All run together, so that the command stands once, at the end.
+        let command = (i + 1 == plans.len()).then_some(command.as_str());
+        output::print(&format!("{gap}{}", text(plan, named.inspection(), command)))?;
     }
     Ok(())
 }

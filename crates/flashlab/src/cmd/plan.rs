@@ -24,7 +24,8 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         inputs.extend(what.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
         output::keep_apart(&[("--json", path)], &inputs)?;
     }
-    let request = Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what), inputs };
+    let request =
+        Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what), inputs };
     let plans = request.plans()?;
     if let Some(path) = &args.json.json {
         let each: Vec<_> = plans.iter().map(|(named, plan)| json(plan, named.inspection())).collect();
@@ -38,8 +39,8 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The plan for people; `command` is what runs it.
-pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: String) -> String {
+/// The plan for people; `command` is what runs it, `None` where it stands below another plan.
+pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: Option<&str>) -> String {
     let mut out = format!("{}: {}\n", plan.suite.id, plan.suite.title);
     match inspection {
         Some(Inspection { path, subject: Subject::Missing { .. }, .. }) => {
@@ -100,10 +101,11 @@ fn command(args: &PlanArgs, plans: &[(Named, Plan)]) -> String {
 }
 
 /// What stands between this plan and a run.
-fn consent(inspection: &Inspection, plan: &Plan, mut command: String) -> String {
+fn consent(inspection: &Inspection, plan: &Plan, command: Option<&str>) -> String {
     let mut out = String::new();
+    let to_run = |gap: &str| command.map_or(String::new(), |command| format!(" To run it:{gap}{command}"));
     if !plan.writes() {
-        return format!("It writes nothing. To run it: {command}\n");
+        return format!("It writes nothing.{}\n", to_run(" "));
     }
     let hard: Vec<_> = inspection.protections.iter().filter(|p| p.overridable_by.is_none()).collect();
     if !hard.is_empty() {
@@ -115,22 +117,13 @@ fn consent(inspection: &Inspection, plan: &Plan, mut command: String) -> String 
     }
     for p in &inspection.protections {
         _ = writeln!(out, "Protected: {}", p.detail);
-        if let Some(flag) = p.overridable_by
-            && !command.contains(flag)
-        {
-            _ = write!(command, " {flag}");
-        }
     }
     match (&inspection.subject, inspection.token()) {
-        (Subject::Missing { .. }, _) => _ = writeln!(out, "It creates the file. To run it: {command}"),
-        (_, Some(token)) => {
-            _ = writeln!(
-                out,
-                "It DESTROYS all data on {}. To run it:\n  {command} --destroy-data {token}",
-                inspection.identity_text()
-            );
+        (Subject::Missing { .. }, _) => _ = writeln!(out, "It creates the file.{}", to_run(" ")),
+        (_, Some(_)) => {
+            _ = writeln!(out, "It DESTROYS all data on {}.{}", inspection.identity_text(), to_run("\n  "));
         }
-        (_, None) => _ = writeln!(out, "It overwrites the file. To run it: {command}"),
+        (_, None) => _ = writeln!(out, "It overwrites the file.{}", to_run(" ")),
     }
     out
 }
