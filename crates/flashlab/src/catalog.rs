@@ -134,7 +134,7 @@ fn drive(text: &str, name: &str) -> Result<CatalogDrive, SpecError> {
 
 /// The text of a file that was named on the command line.
 pub(crate) fn read(path: &Path) -> Result<String, CliError> {
-    const REMEDY: &str = "check the path; a suite or profile is a TOML file in UTF-8";
+    const REMEDY: &str = "check the path; it is read as text in UTF-8";
     std::fs::read_to_string(path).map_err(|source| unread(path, source, REMEDY))
 }
 

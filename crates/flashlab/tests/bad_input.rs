@@ -165,7 +165,7 @@ const RESULTS: &[Case] = &[
     ("run ./tiny.toml --on ./new.img --size 64M --store ./no/s.db", 2, &["./no"]),
     ("export 7 --csv --store ./kept.db", 2, &["no run `7` in ./kept.db", "runs: 1"]),
     ("report 7 --store ./kept.db", 2, &["no run `7` in ./kept.db", "runs: 1"]),
-    ("compare 1 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1"]),
+    ("compare 1 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1", "--store"]),
     ("compare 1 nowhere --store ./kept.db", 2, &["nowhere", "./kept.db"]),
     ("fidelity 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1"]),
     ("fidelity 1 --csv ./notes.txt --store ./kept.db", 4, &["./notes.txt: exists already", "--replace"]),

@@ -546,7 +546,9 @@ fn a_load_is_bound_by_the_same_permits_as_a_run() {
     let before = fs::read(place.path("foreign.img")).expect("the file");
     for (arguments, code, says) in [
         ("load --on ./foreign.img --rw randwrite --runtime 1s", 4, "--overwrite"),
-        ("load --on ./new.img --rw randread --runtime 1s", 2, "add --size"),
+        ("load --on ./new.img --rw randread --runtime 1s", 2, "a load that only reads creates no file"),
+        ("load --on ./new.img --rw randwrite --runtime 1s", 2, "add --size"),
+        ("load --on /dev/no-such-device --rw randwrite --runtime 1s", 4, "there is no device"),
         ("load --on ./foreign.img --bs 4k", 2, "no load was given"),
         ("load --on ./foreign.img --rw randraed", 2, "randread"),
         ("load --on ./foreign.img --rw read --workload=", 2, "--workload"),

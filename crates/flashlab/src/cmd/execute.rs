@@ -50,6 +50,10 @@ impl Request<'_> {
             let named = resolve::named(on, self.options.size, self.profiles, &rough)?;
             if let Named::Real(inspection) = &named {
                 self.refuse_an_input(inspection)?;
+                let is_plain = inspection.protections.is_empty();
+                if is_plain && self.options.size.is_none() && !resolve::writes(&rough) {
+                    resolve::to_be_read(inspection, None)?;
+                }
             }
             let facts = match &named {
                 Named::Modelled(drive) => TargetFacts::of(drive.as_ref() as &dyn Target),

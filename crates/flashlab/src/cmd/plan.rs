@@ -66,11 +66,15 @@ pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: Option
         table.row([(i + 1).to_string(), step.title.clone(), writes(&step.estimate), time(&step.estimate)]);
     }
     let total = plan.total();
-    table.row(["".to_owned(), "in all, at most".to_owned(), writes(&total), time(&total)]);
+    let in_all = if total.writes_exact { "in all, at most" } else { "in all, about" };
+    table.row(["".to_owned(), in_all.to_owned(), writes(&total), time(&total)]);
     out.push_str(&table.render(output::width(), output::color()));
     let ((write, why_write), (read, why_read)) = (plan.target.write_rate, plan.target.read_rate);
     let grounds = if why_write == why_read { format!("both {why_write}") } else { format!("{why_write}; {why_read}") };
     _ = writeln!(out, "\n~ estimated at {write} for writes and {read} for reads ({grounds}).");
+    if plan.target.origin == Origin::Measured && !total.writes_exact {
+        out.push_str("A faster drive writes more in the same time.\n");
+    }
     if plan.target.origin == Origin::Modelled {
         out.push_str("Times are those of the drive; the model computes them in seconds.\n");
     }
