@@ -629,6 +629,15 @@ fn the_plan_of_two_devices_has_both_tokens() {
 }
 
 #[test]
+fn the_plan_of_a_load_is_json_too() {
+    let plan = Place::new().flashlab("load --on ./new.img --size 1M --rw write --plan --json -").code(0).json();
+    assert_eq!(
+        (plan["schema"].as_str(), plan["total"]["writes_bytes"].as_u64()),
+        (Some("flashlab-plan"), Some(1 << 20))
+    );
+}
+
+#[test]
 fn a_modelled_drive_takes_the_same_load() {
     let place = Place::new();
     let iops = |share: u8| {

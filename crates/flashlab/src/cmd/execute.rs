@@ -168,7 +168,7 @@ impl Request<'_> {
     }
 
     /// All that no output may replace.
-    fn inputs(&self) -> Vec<(&'static str, &Path)> {
+    pub(super) fn inputs(&self) -> Vec<(&'static str, &Path)> {
         let mut out: Vec<(&str, &Path)> = self.on.iter().map(|on| ("a target", Path::new(on))).collect();
         out.extend(self.read());
         out

@@ -2,7 +2,7 @@
 //! modelled drive. A load is a suite of its own, so that it is planned, run, kept and shown as any other.
 //! Several loads run one after another or at the same time, as their file says.
 
-use super::execute::{Means, Request, show_plans};
+use super::execute::{Means, Request};
 use crate::args::{AnyKeys, From, Keys, Load};
 use crate::catalog;
 use crate::exit::{CliError, Exit};
@@ -26,10 +26,10 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
     inputs.extend(args.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
     let request = Request { on: &args.on, profiles: &args.profile, suite: &suite, options, inputs };
     if args.plan {
-        let words = std::env::args().skip(1).filter(|word| word != "--plan");
-        let command = words.fold("flashlab".to_owned(), |command, word| command + " " + &quoted(&word));
-        show_plans(&request.plans()?, &command)?;
-        return Ok(Exit::Done);
+        return super::plan::show(&request, args.keep.json.as_deref(), args.keep.replace, |_| {
+            let words = std::env::args().skip(1).filter(|word| word != "--plan");
+            words.fold("flashlab".to_owned(), |command, word| command + " " + &quoted(&word))
+        });
     }
     request.execute(&Means {
         real: &args.real,

@@ -17,24 +17,31 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let what = &args.what;
     let suite = catalog::suite(&what.suite)?;
     let inputs: Vec<_> = catalog::file_of_suite(&what.suite).map(|file| ("the suite", file)).into_iter().collect();
-    if let Some(path) = &args.json.json {
-        output::check(path, args.json.replace)?;
-        let mut inputs = inputs.clone();
-        inputs.extend(what.on.iter().map(|on| ("a target", Path::new(on))));
-        inputs.extend(what.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
-        output::keep_apart(&[("--json", path)], &inputs)?;
-    }
     let request =
         Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what), inputs };
+    show(&request, args.json.json.as_deref(), args.json.replace, |plans| command(args, plans))
+}
+
+/// Shows the plans of a request, as JSON too where that was asked for; `command` runs them.
+pub(super) fn show(
+    request: &Request<'_>,
+    path: Option<&Path>,
+    replace: bool,
+    command: impl Fn(&[(Named, Plan)]) -> String,
+) -> anyhow::Result<Exit> {
+    if let Some(path) = path {
+        output::check(path, replace)?;
+        output::keep_apart(&[("--json", path)], &request.inputs())?;
+    }
     let plans = request.plans()?;
-    if let Some(path) = &args.json.json {
+    if let Some(path) = path {
         let each: Vec<_> = plans.iter().map(|(named, plan)| json(plan, named.inspection())).collect();
         // One plan, or a list of several.
         let value = <[serde_json::Value; 1]>::try_from(each).map_or_else(serde_json::Value::Array, |[only]| only);
-        output::write_or_print(path, &(serde_json::to_string_pretty(&value)? + "\n"), args.json.replace)?;
+        output::write_or_print(path, &(serde_json::to_string_pretty(&value)? + "\n"), replace)?;
     }
-    if args.json.json.as_deref() != Some(Path::new("-")) {
-        show_plans(&plans, &command(args, &plans))?;
+    if path != Some(Path::new("-")) {
+        show_plans(&plans, &command(&plans))?;
     }
     Ok(Exit::Done)
 }
