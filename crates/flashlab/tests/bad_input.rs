@@ -168,6 +168,7 @@ const RESULTS: &[Case] = &[
     ("compare 1 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1", "--store"]),
     ("compare 1 nowhere --store ./kept.db", 2, &["nowhere", "./kept.db"]),
     ("fidelity 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1"]),
+    ("fidelity 1 --store ./kept.db", 2, &["nothing to compare in ./kept.db", "--store"]),
     ("fidelity 1 --csv ./notes.txt --store ./kept.db", 4, &["./notes.txt: exists already", "--replace"]),
     ("export --store ./kept.db", 2, &["<RUN>", "--help"]),
     ("export 1 --csv - --json - --store ./kept.db", 2, &["both go to standard output", "--csv results.csv"]),
