@@ -113,10 +113,15 @@ pub(crate) fn suite_text(id: &str) -> Result<&'static str, SpecError> {
     found.map(|i| SUITES[i].1).ok_or_else(|| SpecError::unknown("suite", id, all.iter().map(|s| s.id.as_str())))
 }
 
+/// The file that a suite is named by, if it is not a built-in one.
+pub(crate) fn file_of_suite(name: &str) -> Option<&Path> {
+    (name.contains('/') || name.ends_with(".toml")).then(|| Path::new(name))
+}
+
 /// A suite by name, or from a file if the name is a path or ends in `.toml`.
 pub(crate) fn suite(name: &str) -> anyhow::Result<Suite> {
-    if name.contains('/') || name.ends_with(".toml") {
-        return Ok(Suite::parse(&read(Path::new(name))?, name)?);
+    if let Some(file) = file_of_suite(name) {
+        return Ok(Suite::parse(&read(file)?, name)?);
     }
     Ok(Suite::parse(suite_text(name)?, &format!("data/suites/{name}.toml"))?)
 }
@@ -129,7 +134,7 @@ fn drive(text: &str, name: &str) -> Result<CatalogDrive, SpecError> {
 
 /// The text of a file that was named on the command line.
 pub(crate) fn read(path: &Path) -> Result<String, CliError> {
-    const REMEDY: &str = "check the path; suites, loads, profiles and job files are text in UTF-8";
+    const REMEDY: &str = "check the path; it is read as text in UTF-8";
     std::fs::read_to_string(path).map_err(|source| unread(path, source, REMEDY))
 }
 

@@ -179,7 +179,7 @@ pub(crate) fn write_or_print(path: &Path, text: &str, replace: bool) -> anyhow::
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // The reader has gone, as in `| head`: not our error.
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+        other => Ok(other.map_err(|source| write_error(Path::new("standard output"), "write to it", source))?),
     }
 }
 

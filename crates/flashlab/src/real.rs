@@ -147,13 +147,14 @@ fn turned(cpus: &[u32], number: usize, of: usize) -> Vec<u32> {
     turned
 }
 
-/// A device takes the token that is its own, of those given; of several targets that of another is none for it.
+/// A device takes the token that is its own, of those given. Of several devices one takes no token of another: it
+/// has none then, rather than a wrong one.
 fn consent(args: &Real, inspection: &Inspection, of: usize) -> Consent {
-    let own = inspection.token().unwrap_or_default();
-    let name = |token: &str| token.rsplit_once('-').map(|(name, _)| name.to_owned());
-    let mut tokens = args.destroy_data.iter();
-    let given =
-        tokens.clone().find(|token| **token == own).or_else(|| tokens.find(|t| of == 1 || name(t) == name(&own)));
+    let own = inspection.token();
+    let prefix = format!("{}-", resolve::name_of(inspection));
+    let is_for_it = |token: &&String| of == 1 || token.starts_with(&prefix);
+    let given = args.destroy_data.iter().find(|token| own.as_ref() == Some(*token));
+    let given = given.or_else(|| args.destroy_data.iter().find(is_for_it));
     Consent { destroy_token: given.cloned(), overwrite: args.overwrite }
 }
 
@@ -179,6 +180,11 @@ fn ledger(args: &Real, inspection: &Inspection, of: usize) -> Option<PathBuf> {
     }
     let name = resolve::name_of(inspection);
     Some(path.with_file_name(format!("{}.{name}", path.file_name().unwrap_or_default().to_string_lossy())))
+}
+
+/// The ledgers of all targets. One that is a target too would be written over by it.
+pub(crate) fn ledgers(args: &Real, inspections: &[Inspection]) -> Vec<PathBuf> {
+    inspections.iter().filter_map(|inspection| ledger(args, inspection, inspections.len())).collect()
 }
 
 /// Options that would have no effect are refused rather than ignored.

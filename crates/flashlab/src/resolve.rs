@@ -8,7 +8,7 @@ use flashlab_guard::{Consent, Inspection, Subject};
 use flashlab_io::{FileTarget, OpenOptions};
 use flashlab_lab::TargetFacts;
 use flashlab_samples::{Origin, TargetKind};
-use flashlab_spec::{DriveProfile, SpecError, Suite};
+use flashlab_spec::{DriveProfile, SpecError, Suite, SuiteStep};
 use flashlab_target::Target;
 use flashlab_units::Bytes;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,11 @@ pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Res
         Subject::LoopDevice(f) => (TargetKind::LoopDevice, f.size, f.logical_block),
         Subject::BlockDevice(f) => (TargetKind::BlockDevice, f.size, f.logical_block),
         Subject::Missing { .. } => match size {
+            // Such as a device that is not there: a size makes none.
+            _ if !inspection.protections.is_empty() => {
+                let reasons = inspection.protections.clone();
+                return Err(flashlab_guard::GuardError::Refused { path: inspection.path.clone(), reasons }.into());
+            }
             Some(size) => (TargetKind::File, size, Bytes(512)),
             None => {
                 return Err(flashlab_guard::GuardError::Missing { path: inspection.path.clone() }.into());
@@ -93,11 +98,23 @@ pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Res
     })
 }
 
+/// Whether a suite writes, on whatever target.
+pub(crate) fn writes(suite: &Suite) -> bool {
+    suite.steps.iter().any(|step| match step {
+        SuiteStep::Purge => false,
+        SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Checkpoint(_) => true,
+        SuiteStep::Sweep(load) => load.rw.writes(),
+        SuiteStep::Concurrent(step) => step.loads.iter().any(|load| load.rw.writes()),
+    })
+}
+
 /// Refuses what can't be read as it is: a load that writes nothing makes and grows no file.
 pub(crate) fn to_be_read(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Result<()> {
     match (&inspection.subject, size) {
         (Subject::Missing { .. }, _) => {
-            Err(flashlab_guard::GuardError::Missing { path: inspection.path.clone() }.into())
+            let what =
+                format!("{}: does not exist, and a load that only reads creates no file", inspection.path.display());
+            Err(CliError::usage(what, "check the path, or write the file first, with a load such as --rw write").into())
         }
         (Subject::File(f), Some(size)) if size > f.size => Err(too_large(size, f.size).into()),
         _ => Ok(()),

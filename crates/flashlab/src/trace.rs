@@ -5,7 +5,7 @@ use crate::catalog;
 use flashlab_interop::{DeviceChoice, FioJob, TraceFormat, TraceOptions, TraceRead};
 use flashlab_spec::{Beyond, Replay, SpecError, SweepStep};
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Requests of a trace with times that may be in flight: as many as hosts keep in a queue of a drive.
 const DEPTH: u32 = 256;
@@ -62,6 +62,11 @@ impl Trace {
         let iodepth = if any.iodepth.is_empty() { vec![self.depth()] } else { any.iodepth.clone() };
         SweepStep { iodepth, ..SweepStep::of_replay(name, self.replay, self.time_percent) }
     }
+}
+
+/// The traces that jobs replay.
+pub(crate) fn named(jobs: &[FioJob]) -> Vec<PathBuf> {
+    jobs.iter().filter_map(|job| job.trace.as_ref()).map(|trace| PathBuf::from(&trace.file)).collect()
 }
 
 /// Reads the traces of jobs that replay one.

@@ -104,7 +104,7 @@ const SIZES: &[Case] = &[
 
 /// Targets that can't be one, or must not be overwritten.
 const TARGETS: &[Case] = &[
-    ("run quick --on ./new.img", 2, &["./new.img: does not exist", "makes it with --size"]),
+    ("run quick --on ./new.img", 2, &["./new.img: does not exist", "add --size"]),
     ("run quick --on ./no/new.img --size 64M", 2, &["the folder ./no does not exist", "mkdir -p"]),
     ("run quick --on ./dangling --size 64M", 2, &["a symbolic link to nowhere", "correct the link"]),
     ("run quick --on . --size 64M", 4, &["is a directory", "scratch.img"]),
@@ -114,6 +114,35 @@ const TARGETS: &[Case] = &[
     ("run quick --on /dev/no-such-device --size 64M", 4, &["there is no device /dev/no-such-device"]),
     ("run quick --on ./foreign.img", 4, &["foreign.img was not created by flashlab", "--overwrite"]),
     ("run quick --on ./twice.img --overwrite", 4, &["2 hard links", "one name only"]),
+];
+
+/// Files that are read and written by the same command.
+const INPUTS: &[Case] = &[
+    (
+        "load --on ./foreign.img --fio ./replay.fio --json ./small.log --replace",
+        4,
+        &["--json ./small.log is also a trace of the fio file"],
+    ),
+    (
+        "load --on ./foreign.img --fio ./replay.fio --section other --json ./again.log --replace --overwrite",
+        4,
+        &["--json ./again.log is also a trace of the fio file"],
+    ),
+    (
+        "what-if r6060-122 --fio ./replay.fio --section replay --json ./small.log --replace",
+        4,
+        &["--json ./small.log is also a trace of the fio file"],
+    ),
+    ("load --on ./small.log --fio ./replay.fio --overwrite", 4, &["the target ./small.log is also a trace of the fio"]),
+    ("load --on ./again.log --trace ./small.log --overwrite", 4, &["the target ./again.log is also the load"]),
+    ("load --on ./replay.fio --fio ./replay.fio --overwrite", 4, &["the target ./replay.fio is also the load"]),
+    ("run ./tiny.toml --on ./tiny.toml --overwrite", 4, &["the target ./tiny.toml is also the suite"]),
+    ("plan ./tiny.toml --on ./tiny.toml", 4, &["the target ./tiny.toml is also the suite"]),
+    (
+        "load --on ./foreign.img --rw write --verify stamp --ledger ./foreign.img --overwrite",
+        4,
+        &["the target ./foreign.img is also the ledger"],
+    ),
 ];
 
 /// Options that mean nothing for what was named.
@@ -136,9 +165,10 @@ const RESULTS: &[Case] = &[
     ("run ./tiny.toml --on ./new.img --size 64M --store ./no/s.db", 2, &["./no"]),
     ("export 7 --csv --store ./kept.db", 2, &["no run `7` in ./kept.db", "runs: 1"]),
     ("report 7 --store ./kept.db", 2, &["no run `7` in ./kept.db", "runs: 1"]),
-    ("compare 1 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1"]),
+    ("compare 1 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1", "--store"]),
     ("compare 1 nowhere --store ./kept.db", 2, &["nowhere", "./kept.db"]),
     ("fidelity 9 --store ./kept.db", 2, &["no run `9` in ./kept.db", "runs: 1"]),
+    ("fidelity 1 --store ./kept.db", 2, &["nothing to compare in ./kept.db", "--store"]),
     ("fidelity 1 --csv ./notes.txt --store ./kept.db", 4, &["./notes.txt: exists already", "--replace"]),
     ("export --store ./kept.db", 2, &["<RUN>", "--help"]),
     ("export 1 --csv - --json - --store ./kept.db", 2, &["both go to standard output", "--csv results.csv"]),
@@ -178,6 +208,9 @@ fn prepared() -> Place {
     place.write("loads.toml", LOADS);
     place.write("rates.toml", LOADS.replace("rate_iops", "rates"));
     place.write("two-points.toml", LOADS.replace("numjobs = 2", "numjobs = [2, 4]"));
+    place.write("small.log", "fio version 2 iolog\n/dev/x add\n/dev/x open\n/dev/x write 0 4096\n/dev/x close\n");
+    fs::hard_link(place.path("small.log"), place.path("again.log")).expect("a hard link");
+    place.write("replay.fio", "[replay]\nread_iolog=small.log\n[other]\nstonewall\nrw=randread\nsize=64k\n");
     place.write("no-load.toml", "[[load]]\nrw = 'read'\nbs = '4KiB'\n");
     place.write("empty.toml", "id = 'e'\ntitle = 'e'\npurpose = 'e'\nstep = []\n");
     // One that does not move when a drive is fitted again.
@@ -255,6 +288,12 @@ fn impossible_jobs_and_sizes() {
 #[test]
 fn things_that_are_no_target() {
     check_all(TARGETS);
+}
+
+/// What is read is no target and no output, however it was named, and whatever the user allowed.
+#[test]
+fn inputs_are_not_written() {
+    check_all(INPUTS);
 }
 
 #[test]

@@ -546,7 +546,9 @@ fn a_load_is_bound_by_the_same_permits_as_a_run() {
     let before = fs::read(place.path("foreign.img")).expect("the file");
     for (arguments, code, says) in [
         ("load --on ./foreign.img --rw randwrite --runtime 1s", 4, "--overwrite"),
-        ("load --on ./new.img --rw randread --runtime 1s", 2, "check the path"),
+        ("load --on ./new.img --rw randread --runtime 1s", 2, "a load that only reads creates no file"),
+        ("load --on ./new.img --rw randwrite --runtime 1s", 2, "add --size"),
+        ("load --on /dev/no-such-device --rw randwrite --runtime 1s", 4, "there is no device"),
         ("load --on ./foreign.img --bs 4k", 2, "no load was given"),
         ("load --on ./foreign.img --rw randraed", 2, "randread"),
         ("load --on ./foreign.img --rw read --workload=", 2, "--workload"),
@@ -604,6 +606,35 @@ fn a_device_needs_the_token_that_the_plan_prints() {
     let command = plan.lines().find(|line| line.contains("--destroy-data")).expect("the command").trim();
     let done = place.flashlab(command.strip_prefix("flashlab ").expect("the program")).code(0);
     assert!(done.out.contains("MEASURED"), "{}", done.out);
+}
+
+#[test]
+fn the_plan_of_two_devices_has_both_tokens() {
+    if !root_for("two loop devices") {
+        return;
+    }
+    let place = Place::new();
+    let (a, b) = (place.write("a.img", vec![0; 4 << 20]), place.write("b.img", vec![0; 4 << 20]));
+    let (Some(a), Some(b)) = (Loop::attach(&a), Loop::attach(&b)) else { return };
+    let load = format!("load --on {},{} --rw randwrite --runtime 200ms --buffered", a.node, b.node);
+    let plan = place.flashlab(&format!("{load} --plan")).code(0).out;
+    let commands: Vec<&str> = plan.lines().filter(|line| line.contains("--destroy-data")).collect();
+    let [command] = commands.as_slice() else { panic!("not one command in {plan}") };
+    let command = command.trim().strip_prefix("flashlab ").expect("the program");
+    let (without, _) = command.rsplit_once(',').expect("two tokens");
+    let refused = place.flashlab(without).code(4);
+    assert!(refused.err.contains(&format!("{}: all data on this device", b.node)), "{}", refused.err);
+    assert!(refused.err.contains("--destroy-data A,B") && refused.err.contains("--plan"), "{}", refused.err);
+    place.flashlab(command).code(0);
+}
+
+#[test]
+fn the_plan_of_a_load_is_json_too() {
+    let plan = Place::new().flashlab("load --on ./new.img --size 1M --rw write --plan --json -").code(0).json();
+    assert_eq!(
+        (plan["schema"].as_str(), plan["total"]["writes_bytes"].as_u64()),
+        (Some("flashlab-plan"), Some(1 << 20))
+    );
 }
 
 #[test]

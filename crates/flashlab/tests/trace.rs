@@ -113,7 +113,7 @@ fn a_trace_is_not_written_over() {
     place.write("t.log", small());
     place.write("t.fio", "[a]\nread_iolog=t.log\nioengine=io_uring\n");
     for (arguments, says) in [
-        ("load --on ./t.img --fio t.fio --json t.log --replace", "--json t.log is also the load"),
+        ("load --on ./t.img --fio t.fio --json t.log --replace", "--json t.log is also a trace of the fio file"),
         ("load --on ./t.img --trace t.log --json t.log --replace", "--json t.log is also the load"),
         ("load --on ./t.log --trace t.log --overwrite --fold", "./t.log is also the load"),
     ] {

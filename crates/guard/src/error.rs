@@ -44,7 +44,7 @@ pub enum GuardError {
         path: PathBuf,
     },
     /// There is nothing to write to yet.
-    #[error("{}: does not exist\n  check the path; what writes to a file makes it with --size, such as --size 1G", path.display())]
+    #[error("{}: does not exist\n  add --size, such as --size 1G, to create it", path.display())]
     Missing {
         /// The path as given.
         path: PathBuf,
@@ -64,13 +64,13 @@ pub enum GuardError {
         reasons: Vec<Protection>,
     },
     /// A device was to be overwritten without its token.
-    #[error("{}: all data on this device would be lost, and no --destroy-data TOKEN was given\n  see what would be written and the token with `flashlab plan SUITE --on {}`, or with --plan of `flashlab load`; tokens of several devices stand behind one another with commas", path.display(), path.display())]
+    #[error("{}: all data on this device would be lost, and its --destroy-data TOKEN was not given\n  run `flashlab plan SUITE --on {}`, or repeat a load with --plan, to see what would be written and the token; tokens of several go together, --destroy-data A,B", path.display(), path.display())]
     TokenMissing {
         /// The device.
         path: PathBuf,
     },
     /// The token given is not the token of this device.
-    #[error("{}: `{given}` is not the token of this device as it is now; another file may be attached\n  see what would be written and the token with `flashlab plan SUITE --on {}`, or with --plan of `flashlab load`", path.display(), path.display())]
+    #[error("{}: `{given}` is not the token of this device as it is now; another file may be attached\n  run `flashlab plan SUITE --on {}`, or repeat a load with --plan, to see what would be written and the token", path.display(), path.display())]
     TokenWrong {
         /// The device.
         path: PathBuf,

@@ -8,12 +8,12 @@ use crate::made::Made;
 use crate::origin;
 use crate::output;
 use crate::progress::Bar;
-use crate::real::{Ways, refuse_a_common_ledger, refuse_for_a_model, refuse_token_for_files};
+use crate::real::{Ways, ledgers, refuse_a_common_ledger, refuse_for_a_model, refuse_token_for_files};
 use crate::resolve::{self, Named};
 use crate::session::{Session, exit_of, how_it_ended};
 use crate::together::{self, Part};
 use flashlab_drive::ModelledDrive;
-use flashlab_guard::Inspection;
+use flashlab_guard::{Inspection, Subject};
 use flashlab_lab::{Finished, Plan, PlanOptions, TargetFacts, plan, run_plan};
 use flashlab_samples::TargetKind;
 use flashlab_spec::Suite;
@@ -29,14 +29,14 @@ pub(crate) struct Request<'a> {
     /// The suite for a target of this capacity: sections of a fio file may take a share of it.
     pub(crate) suite: &'a dyn Fn(Bytes) -> Suite,
     pub(crate) options: PlanOptions,
+    /// What it reads beside its targets and profiles, which is neither a target nor replaced by an output.
+    pub(crate) inputs: Vec<(&'static str, &'a Path)>,
 }
 
 /// How it is run, and where its results go.
 pub(crate) struct Means<'a> {
     pub(crate) real: &'a Real,
     pub(crate) keep: &'a Keep,
-    /// What it reads beside its targets, as inputs that no output may replace.
-    pub(crate) inputs: Vec<(&'static str, &'a Path)>,
     /// Title of its report, before the name of the target, such as `quick of`.
     pub(crate) title: String,
 }
@@ -48,6 +48,13 @@ impl Request<'_> {
         let mut out: Vec<(Named, Plan)> = Vec::with_capacity(self.on.len());
         for on in self.on {
             let named = resolve::named(on, self.options.size, self.profiles, &rough)?;
+            if let Named::Real(inspection) = &named {
+                self.refuse_an_input(inspection)?;
+                let is_plain = inspection.protections.is_empty();
+                if is_plain && self.options.size.is_none() && !resolve::writes(&rough) {
+                    resolve::to_be_read(inspection, None)?;
+                }
+            }
             let facts = match &named {
                 Named::Modelled(drive) => TargetFacts::of(drive.as_ref() as &dyn Target),
                 Named::Real(inspection) => resolve::facts(inspection, self.options.size)?,
@@ -92,7 +99,7 @@ impl Request<'_> {
 
     fn on_a_model(&self, means: &Means<'_>, mut drive: ModelledDrive, plan: &Plan) -> anyhow::Result<Exit> {
         let mut made = Made::default();
-        let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
+        let mut session = Session::begin(means.keep, &self.inputs(), &mut made)?;
         let profile = drive.profile().clone();
         made.keep();
         let finished = one(plan, &mut drive, &mut session)?;
@@ -113,18 +120,14 @@ impl Request<'_> {
                 return Err(CliError::usage(what, "name each target once; more jobs are --numjobs").into());
             }
         }
-        for (inspection, _) in inspections.iter().zip(rehearsals).filter(|(_, rehearsal)| rehearsal.writes()) {
-            let others = self.inputs(means).into_iter().skip(self.on.len());
-            if let Some((what, path)) = others.into_iter().find(|(_, path)| output::same_file(&inspection.path, path)) {
-                let what = format!("{} is also {what} ({})", inspection.path.display(), path.display());
-                return Err(CliError::Refused { what, remedy: "name another target".into() }.into());
-            }
-        }
         refuse_token_for_files(means.real, &inspections.iter().collect::<Vec<_>>())?;
         let ways = Ways::of(means.real, &rehearsals[0])?;
         refuse_a_common_ledger(means.real, &inspections)?;
         let mut made = Made::default();
-        let mut session = Session::begin(means.keep, &self.inputs(means), &mut made)?;
+        let ledgers = ledgers(means.real, &inspections);
+        let mut inputs = self.inputs();
+        inputs.extend(ledgers.iter().map(|ledger| ("the ledger", ledger.as_path())));
+        let mut session = Session::begin(means.keep, &inputs, &mut made)?;
         let of = inspections.len();
         let mut parts: Vec<Part> = Vec::with_capacity(of);
         let names: Vec<String> = inspections.iter().map(resolve::name_of).collect();
@@ -164,12 +167,33 @@ impl Request<'_> {
         Ok(exit_of(each).max(how_it_ended(sum).0))
     }
 
-    fn inputs<'b>(&'b self, means: &Means<'b>) -> Vec<(&'static str, &'b Path)> {
+    /// All that no output may replace.
+    pub(super) fn inputs(&self) -> Vec<(&'static str, &Path)> {
         let mut out: Vec<(&str, &Path)> = self.on.iter().map(|on| ("a target", Path::new(on))).collect();
-        out.extend(self.profiles.iter().map(|profile| ("a drive profile", profile.as_path())));
-        out.extend(means.inputs.iter().copied());
-        out.extend(means.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
+        out.extend(self.read());
         out
+    }
+
+    /// What it reads beside its targets.
+    fn read(&self) -> Vec<(&'static str, &Path)> {
+        let profiles = self.profiles.iter().map(|profile| ("a drive profile", profile.as_path()));
+        profiles.chain(self.inputs.iter().copied()).collect()
+    }
+
+    /// Refuses a target, or the file behind it, that is read as something else: no flag says that the load, the
+    /// suite or the ledger may be overwritten by what it describes.
+    fn refuse_an_input(&self, inspection: &Inspection) -> Result<(), CliError> {
+        let path = match &inspection.subject {
+            Subject::LoopDevice(facts) => &facts.backing_file,
+            _ => &inspection.resolved,
+        };
+        match self.read().into_iter().find(|(_, input)| output::same_file(path, input)) {
+            Some((what, input)) => Err(CliError::Refused {
+                what: format!("the target {} is also {what} ({})", inspection.path.display(), input.display()),
+                remedy: "give each a file of its own".into(),
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -194,13 +218,30 @@ fn one(plan: &Plan, target: &mut dyn Target, session: &mut Session) -> anyhow::R
     Ok(finished?)
 }
 
+/// The command with what permits it to write to all of them.
+fn permitted(plans: &[(Named, Plan)], command: &str) -> String {
+    let mut out = command.to_owned();
+    let written = || plans.iter().filter(|(_, plan)| plan.writes()).filter_map(|(named, _)| named.inspection());
+    for flag in written().flat_map(|inspection| &inspection.protections).filter_map(|p| p.overridable_by) {
+        if !out.contains(flag) {
+            out = format!("{out} {flag}");
+        }
+    }
+    let tokens: Vec<String> = written().filter_map(Inspection::token).collect();
+    if !tokens.is_empty() && !out.contains("--destroy-data") {
+        out = format!("{out} --destroy-data {}", tokens.join(","));
+    }
+    out
+}
+
 /// Prints the plan of each; `command` is the one that runs all of them.
 pub(crate) fn show_plans(plans: &[(Named, Plan)], command: &str) -> anyhow::Result<()> {
-    let tokens: Vec<String> = plans.iter().filter_map(|(named, _)| named.inspection()?.token()).collect();
-    let tokens = tokens.join(",");
+    let command = permitted(plans, command);
     for (i, (named, plan)) in plans.iter().enumerate() {
         let gap = if i > 0 { "\n" } else { "" };
-        output::print(&format!("{gap}{}", text(plan, named.inspection(), &tokens, command.to_owned())))?;
+        // All run together, so that the command stands once, at the end.
+        let command = (i + 1 == plans.len()).then_some(command.as_str());
+        output::print(&format!("{gap}{}", text(plan, named.inspection(), command)))?;
     }
     Ok(())
 }

@@ -27,6 +27,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let records = ids.iter().map(|id| store.run(*id)).collect::<Result<Vec<_>, _>>()?;
     let points: Vec<&PointResult> = records.iter().flat_map(|r| r.points()).collect();
     let compared = fidelity(&catalog::published()?, &points);
+    if compared.rows.is_empty() {
+        let what = format!("nothing to compare in {}: no result lies at a published figure", store.path().display());
+        let remedy = "review modelled drives first (flashlab review), or name another store with --store";
+        return Err(crate::exit::CliError::usage(what, remedy).into());
+    }
     if let Some(path) = &args.csv {
         output::write_or_print(path, &fidelity_csv(&compared)?, args.replace)?;
     }

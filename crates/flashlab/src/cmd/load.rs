@@ -2,7 +2,7 @@
 //! modelled drive. A load is a suite of its own, so that it is planned, run, kept and shown as any other.
 //! Several loads run one after another or at the same time, as their file says.
 
-use super::execute::{Means, Request, show_plans};
+use super::execute::{Means, Request};
 use crate::args::{AnyKeys, From, Keys, Load};
 use crate::catalog;
 use crate::exit::{CliError, Exit};
@@ -12,23 +12,28 @@ use flashlab_lab::PlanOptions;
 use flashlab_spec::{ConcurrentStep, LoadFile, SpecError, Suite, SuiteStep, SweepStep};
 use flashlab_units::Bytes;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What a log of `read_iolog` is, as an input.
+pub(super) const A_TRACE: &str = "a trace of the fio file";
 
 pub(crate) fn run(args: &Load) -> anyhow::Result<Exit> {
     let asked = Asked::read(args)?;
     let options = PlanOptions { seed: args.seed, size: asked.size(args), runtime: args.runtime, small: true };
     let suite = |capacity| asked.suite(capacity);
-    let request = Request { on: &args.on, profiles: &args.profile, suite: &suite, options };
+    let mut inputs: Vec<_> = args.from.files().map(|file| ("the load", file)).collect();
+    inputs.extend(asked.traces().iter().map(|file| (A_TRACE, file.as_path())));
+    inputs.extend(args.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
+    let request = Request { on: &args.on, profiles: &args.profile, suite: &suite, options, inputs };
     if args.plan {
-        let words = std::env::args().skip(1).filter(|word| word != "--plan");
-        let command = words.fold("flashlab".to_owned(), |command, word| command + " " + &quoted(&word));
-        show_plans(&request.plans()?, &command)?;
-        return Ok(Exit::Done);
+        return super::plan::show(&request, args.keep.json.as_deref(), args.keep.replace, |_| {
+            let words = std::env::args().skip(1).filter(|word| word != "--plan");
+            words.fold("flashlab".to_owned(), |command, word| command + " " + &quoted(&word))
+        });
     }
     request.execute(&Means {
         real: &args.real,
         keep: &args.keep,
-        inputs: args.from.files().chain(asked.traces()).map(|file| ("the load", file)).collect(),
         title: format!("{} on", asked.suite(Bytes::ZERO).title),
     })
 }
@@ -71,8 +76,8 @@ fn quoted(word: &str) -> String {
 enum Asked {
     /// By options, a load file or a trace.
     File(LoadFile),
-    /// By sections of a fio job file; those of one wave run at the same time.
-    Fio(Vec<FioJob>),
+    /// By sections of a fio job file; those of one wave run at the same time. With the traces that the file names.
+    Fio(Vec<FioJob>, Vec<PathBuf>),
 }
 
 impl Asked {
@@ -95,12 +100,6 @@ impl Asked {
         Ok(Asked::File(file))
     }
 
-    /// Files that a fio job file names as traces.
-    fn traces(&self) -> impl Iterator<Item = &Path> {
-        let jobs = if let Asked::Fio(jobs) = self { jobs.as_slice() } else { &[] };
-        jobs.iter().filter_map(|job| job.trace.as_ref()).map(|trace| Path::new(&trace.file))
-    }
-
     /// How much of a target is used: as `--size` says, or as far as the load itself goes where it says so.
     fn size(&self, args: &Load) -> Option<Bytes> {
         let end = |offset: Bytes, size: Bytes| Bytes(offset.0.saturating_add(size.0));
@@ -108,7 +107,7 @@ impl Asked {
         let ends: Option<Vec<Bytes>> = match self {
             Asked::File(LoadFile::One(load)) => of_a_load(load).map(|end| vec![end]),
             Asked::File(LoadFile::AtOnce(step)) => step.loads.iter().map(of_a_load).collect(),
-            Asked::Fio(jobs) => jobs.iter().map(FioJob::end).collect(),
+            Asked::Fio(jobs, _) => jobs.iter().map(FioJob::end).collect(),
         };
         let own = ends.and_then(|ends| ends.into_iter().max());
         match (own, args.size) {
@@ -117,12 +116,20 @@ impl Asked {
         }
     }
 
+    /// The traces that it is read from, beside the files of the command line.
+    fn traces(&self) -> &[PathBuf] {
+        match self {
+            Asked::Fio(_, traces) => traces,
+            Asked::File(_) => &[],
+        }
+    }
+
     /// The load as a suite for a target of this capacity.
     fn suite(&self, capacity: Bytes) -> Suite {
         let steps: Vec<SuiteStep> = match self {
             Asked::File(LoadFile::One(load)) => vec![SuiteStep::Sweep(load.clone())],
             Asked::File(LoadFile::AtOnce(step)) => vec![SuiteStep::Concurrent(step.clone())],
-            Asked::Fio(jobs) => {
+            Asked::Fio(jobs, _) => {
                 waves(jobs).map(|wave| step(wave.iter().map(|job| job.load(capacity)).collect())).collect()
             }
         };
@@ -186,6 +193,7 @@ pub(super) fn words(load: &SweepStep) -> String {
 fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
     let name = file.display().to_string();
     let mut jobs = flashlab_interop::read_jobs(&catalog::read(file)?, &name, &|key| std::env::var(key).ok())?;
+    let traces = trace::named(&jobs);
     if let Some(wanted) = section {
         let known: Vec<String> = jobs.iter().map(|job| job.name.clone()).collect();
         jobs.retain(|job| job.name == wanted);
@@ -206,7 +214,7 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Asked> {
         said.extend(job.notes.iter().map(|note| (note.line, note.text.clone())));
     }
     said.iter().for_each(|(line, text)| eprintln!("{name}:{line}: {text}"));
-    Ok(Asked::Fio(jobs))
+    Ok(Asked::Fio(jobs, traces))
 }
 
 /// Refuses sections that fio would run at the same time on different files, and those that can't be told apart.

@@ -104,11 +104,11 @@ fn run_numbers(store: &Store, names: &[String]) -> anyhow::Result<Vec<i64>> {
         let Some(id) = id else {
             let list = known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let what = format!("no run `{name}` in {}", store.path().display());
-            let remedy = if list.is_empty() {
-                "the store has no runs".to_owned()
-            } else {
-                format!("runs: {list}; or latest; another store is --store FILE")
-            };
+            let known =
+                if list.is_empty() { "the store has no runs".to_owned() } else { format!("runs: {list}; or latest") };
+            let other = STORES.iter().find(|other| Path::new(other).exists() && Path::new(other) != store.path());
+            let other = other.map(|other| format!(", such as --store {other}")).unwrap_or_default();
+            let remedy = format!("{known}; another store is named with --store{other}");
             return Err(CliError::usage(what, remedy).into());
         };
         if !out.contains(&id) {

@@ -16,29 +16,38 @@ use std::path::Path;
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let what = &args.what;
     let suite = catalog::suite(&what.suite)?;
-    if let Some(path) = &args.json.json {
-        output::check(path, args.json.replace)?;
-        let mut inputs = vec![("the suite", Path::new(&what.suite))];
-        inputs.extend(what.on.iter().map(|on| ("a target", Path::new(on))));
-        inputs.extend(what.profile.iter().map(|profile| ("a drive profile", profile.as_path())));
-        output::keep_apart(&[("--json", path)], &inputs)?;
+    let inputs: Vec<_> = catalog::file_of_suite(&what.suite).map(|file| ("the suite", file)).into_iter().collect();
+    let request =
+        Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what), inputs };
+    show(&request, args.json.json.as_deref(), args.json.replace, |plans| command(args, plans))
+}
+
+/// Shows the plans of a request, as JSON too where that was asked for; `command` runs them.
+pub(super) fn show(
+    request: &Request<'_>,
+    path: Option<&Path>,
+    replace: bool,
+    command: impl Fn(&[(Named, Plan)]) -> String,
+) -> anyhow::Result<Exit> {
+    if let Some(path) = path {
+        output::check(path, replace)?;
+        output::keep_apart(&[("--json", path)], &request.inputs())?;
     }
-    let request = Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what) };
     let plans = request.plans()?;
-    if let Some(path) = &args.json.json {
+    if let Some(path) = path {
         let each: Vec<_> = plans.iter().map(|(named, plan)| json(plan, named.inspection())).collect();
         // One plan, or a list of several.
         let value = <[serde_json::Value; 1]>::try_from(each).map_or_else(serde_json::Value::Array, |[only]| only);
-        output::write_or_print(path, &(serde_json::to_string_pretty(&value)? + "\n"), args.json.replace)?;
+        output::write_or_print(path, &(serde_json::to_string_pretty(&value)? + "\n"), replace)?;
     }
-    if args.json.json.as_deref() != Some(Path::new("-")) {
-        show_plans(&plans, &command(args, &plans))?;
+    if path != Some(Path::new("-")) {
+        show_plans(&plans, &command(&plans))?;
     }
     Ok(Exit::Done)
 }
 
-/// The plan for people; `command` is what runs it, with the tokens of all devices that it writes.
-pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, tokens: &str, command: String) -> String {
+/// The plan for people; `command` is what runs it, `None` where it stands below another plan.
+pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, command: Option<&str>) -> String {
     let mut out = format!("{}: {}\n", plan.suite.id, plan.suite.title);
     match inspection {
         Some(Inspection { path, subject: Subject::Missing { .. }, .. }) => {
@@ -71,13 +80,13 @@ pub(crate) fn text(plan: &Plan, inspection: Option<&Inspection>, tokens: &str, c
     let grounds = if why_write == why_read { format!("both {why_write}") } else { format!("{why_write}; {why_read}") };
     _ = writeln!(out, "\n~ estimated at {write} for writes and {read} for reads ({grounds}).");
     if plan.target.origin == Origin::Measured && !total.writes_exact {
-        out.push_str("What time or steadiness ends writes more on a faster drive.\n");
+        out.push_str("A faster drive writes more in the same time.\n");
     }
     if plan.target.origin == Origin::Modelled {
         out.push_str("Times are those of the drive; the model computes them in seconds.\n");
     }
     if let Some(inspection) = inspection {
-        out.push_str(&consent(inspection, plan, tokens, command));
+        out.push_str(&consent(inspection, plan, command));
     }
     out.push_str("Nothing was touched.\n");
     out
@@ -103,10 +112,11 @@ fn command(args: &PlanArgs, plans: &[(Named, Plan)]) -> String {
 }
 
 /// What stands between this plan and a run.
-fn consent(inspection: &Inspection, plan: &Plan, tokens: &str, mut command: String) -> String {
+fn consent(inspection: &Inspection, plan: &Plan, command: Option<&str>) -> String {
     let mut out = String::new();
+    let to_run = |gap: &str| command.map_or(String::new(), |command| format!(" To run it:{gap}{command}"));
     if !plan.writes() {
-        return format!("It writes nothing. To run it: {command}\n");
+        return format!("It writes nothing.{}\n", to_run(" "));
     }
     let hard: Vec<_> = inspection.protections.iter().filter(|p| p.overridable_by.is_none()).collect();
     if !hard.is_empty() {
@@ -118,22 +128,13 @@ fn consent(inspection: &Inspection, plan: &Plan, tokens: &str, mut command: Stri
     }
     for p in &inspection.protections {
         _ = writeln!(out, "Protected: {}", p.detail);
-        if let Some(flag) = p.overridable_by
-            && !command.contains(flag)
-        {
-            _ = write!(command, " {flag}");
-        }
     }
     match (&inspection.subject, inspection.token()) {
-        (Subject::Missing { .. }, _) => _ = writeln!(out, "It creates the file. To run it: {command}"),
+        (Subject::Missing { .. }, _) => _ = writeln!(out, "It creates the file.{}", to_run(" ")),
         (_, Some(_)) => {
-            _ = writeln!(
-                out,
-                "It DESTROYS all data on {}. To run it:\n  {command} --destroy-data {tokens}",
-                inspection.identity_text()
-            );
+            _ = writeln!(out, "It DESTROYS all data on {}.{}", inspection.identity_text(), to_run("\n  "));
         }
-        (_, None) => _ = writeln!(out, "It overwrites the file. To run it: {command}"),
+        (_, None) => _ = writeln!(out, "It overwrites the file.{}", to_run(" ")),
     }
     out
 }

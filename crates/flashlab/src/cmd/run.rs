@@ -5,18 +5,15 @@ use crate::args::{Run, What};
 use crate::catalog;
 use crate::exit::Exit;
 use flashlab_lab::PlanOptions;
-use std::path::Path;
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<Exit> {
     let what = &args.what;
     let suite = catalog::suite(&what.suite)?;
-    let request = Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what) };
-    request.execute(&Means {
-        real: &args.real,
-        keep: &args.keep,
-        inputs: vec![("the suite", Path::new(&what.suite))],
-        title: format!("{} of", suite.id),
-    })
+    let mut inputs: Vec<_> = catalog::file_of_suite(&what.suite).map(|file| ("the suite", file)).into_iter().collect();
+    inputs.extend(args.real.ledger.as_ref().map(|ledger| ("the ledger", ledger.as_path())));
+    let request =
+        Request { on: &what.on, profiles: &what.profile, suite: &|_| suite.clone(), options: options(what), inputs };
+    request.execute(&Means { real: &args.real, keep: &args.keep, title: format!("{} of", suite.id) })
 }
 
 /// What the user changes in the suite.

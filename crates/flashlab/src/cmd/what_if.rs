@@ -14,7 +14,7 @@ use flashlab_study::what_if::{self, Criterion, DriveAnswer, Figures, Load, Quest
 use flashlab_units::Bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
@@ -33,7 +33,12 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
         output::keep_apart(&[("--json", path)], &inputs)?;
     }
     let threads = threads(args.threads)?;
-    let (load, hosts, stop) = (asked(args)?, catalog::hosts()?, stop::listen()?);
+    let (load, traces) = asked(args)?;
+    if let Some(path) = &args.json.json {
+        let inputs: Vec<_> = traces.iter().map(|file| (load::A_TRACE, file.as_path())).collect();
+        output::keep_apart(&[("--json", path)], &inputs)?;
+    }
+    let (hosts, stop) = (catalog::hosts()?, stop::listen()?);
     let question = Question { drives, hosts: &hosts, load: &load, daily: args.daily, seed: args.seed, threads };
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:24} {pos} of {len} modelled  {elapsed} gone, {eta} left");
@@ -55,8 +60,8 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The load that was asked for.
-fn asked(args: &WhatIf) -> anyhow::Result<Load> {
+/// The load that was asked for, with the traces that a fio file names.
+fn asked(args: &WhatIf) -> anyhow::Result<(Load, Vec<PathBuf>)> {
     if let Some(file) = &args.from.fio {
         args.from.trace.refuse_without_one()?;
         return fio(file, args.from.section.as_deref());
@@ -64,16 +69,18 @@ fn asked(args: &WhatIf) -> anyhow::Result<Load> {
     let load = load::one(&args.from, &args.any, &args.keys)?;
     let name = args.any.workload.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let title = name + &load::words(&load);
-    match (load.replay, load.iodepth.as_slice()) {
-        (Some(replay), [iodepth]) => Ok(Load::replay(title, replay, load.time_percent, *iodepth)),
-        (replay, _) => Ok(Load::of(SweepStep { size: args.size.or(load.size), replay, ..load })?),
-    }
+    let load = match (load.replay, load.iodepth.as_slice()) {
+        (Some(replay), [iodepth]) => Load::replay(title, replay, load.time_percent, *iodepth),
+        (replay, _) => Load::of(SweepStep { size: args.size.or(load.size), replay, ..load })?,
+    };
+    Ok((load, Vec::new()))
 }
 
 /// A section of a fio job file; what changes nothing here, and what may not be meant, goes to standard error.
-fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Load> {
+fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<(Load, Vec<PathBuf>)> {
     let name = file.display().to_string();
     let jobs = flashlab_interop::read_jobs(&catalog::read(file)?, &name, &|key| std::env::var(key).ok())?;
+    let traces = trace::named(&jobs);
     let names = || jobs.iter().map(|j| j.name.as_str());
     let job = match (section, jobs.as_slice()) {
         (None, [only]) => only,
@@ -104,9 +111,9 @@ fn fio(file: &Path, section: Option<&str>) -> anyhow::Result<Load> {
     let [job] = job;
     if let Some((replay, time_percent)) = job.list() {
         let title = format!("{title}, replaying {}", replay.source);
-        return Ok(Load::replay(title, replay.clone(), time_percent, job.iodepth));
+        return Ok((Load::replay(title, replay.clone(), time_percent, job.iodepth), traces));
     }
-    Ok(Load::new(title, move |capacity| job.on(capacity)))
+    Ok((Load::new(title, move |capacity| job.on(capacity)), traces))
 }
 
 fn text(answer: &what_if::WhatIf) -> String {

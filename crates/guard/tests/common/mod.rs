@@ -34,6 +34,16 @@ pub(crate) fn must(program: &str, arguments: &[&str]) -> String {
     run(program, arguments).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Locks a file that was let go of. A process that another test starts holds each open file for a moment, until its
+/// program takes over.
+pub(crate) fn free_lock(file: &File) {
+    let free = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        file.try_lock().is_ok()
+    });
+    assert!(free, "not let go of");
+}
+
 /// Says on standard error that a test did not run.
 pub(crate) fn skipped(reason: &str) {
     eprintln!("SKIPPED: {reason}");
