@@ -21,10 +21,6 @@ pub(crate) fn check_together(jobs: &[Job], has_ledger: bool) -> Result<(), Targe
                 );
                 return refuse(job, reason, "give each a part of its own with offset and size, or leave verify out");
             }
-            if job.verify == Verify::ReadBack {
-                let reason = format!("it reads back after its own end, in the window of {name}");
-                return refuse(job, reason, "stamp in this step and check in a later one, or leave verify out");
-            }
             if has_ledger && job.verify != Verify::Off && other.verify != Verify::Off {
                 let reason = format!("a ledger file is of one job, and {name} verifies at the same time");
                 return refuse(job, reason, "let one of them verify, or leave the ledger out");
@@ -62,7 +58,6 @@ mod tests {
     #[test]
     fn what_is_verified_is_written_by_nobody_else() {
         let stamp = verifying(job("stamp", Rw::Write, 0), Verify::Stamp);
-        let back = verifying(job("back", Rw::Write, 0), Verify::ReadBack);
         let check = verifying(job("check", Rw::Read, 0), Verify::Check);
         for (others, has_ledger, says) in [
             (vec![stamp.clone(), job("w", Rw::RandWrite, 3)], false, Some("stamp: verification needs")),
@@ -73,8 +68,6 @@ mod tests {
             (vec![stamp.clone(), verifying(job("b", Rw::Write, 4), Verify::Stamp)], false, None),
             (vec![stamp, verifying(job("b", Rw::Write, 4), Verify::Stamp)], true, Some("stamp: a ledger file is of")),
             (vec![check.clone(), job("r", Rw::RandRead, 0)], true, None),
-            (vec![back.clone(), job("r", Rw::RandRead, 8)], false, Some("back: it reads back after its own end")),
-            (vec![back], false, None),
             (vec![check], true, None),
         ] {
             let found = check_together(&others, has_ledger).err().map(|e| e.to_string());

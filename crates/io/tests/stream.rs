@@ -195,7 +195,12 @@ fn an_open_loop_keeps_its_rate_whatever_the_engine() {
             assert_eq!(service.count(), result.ios());
             assert!(service.mean_ns() <= result.read.lat.mean_ns(), "{engine:?}");
             assert_eq!(result.elapsed, Nanos::millis(1_500));
-            assert!(engine == EngineChoice::Null || little(&result).2.abs() <= 1.0, "{:?}", little(&result));
+            // Few are in flight, so that one that waits at the end of the window counts.
+            let (by_law, integrated, _) = little(&result);
+            let longest = result.read.lat.max().expect("a latency");
+            let edges = 2.0 * f64::from(numjobs) * longest.as_secs_f64() / result.elapsed.as_secs_f64();
+            let agree = (by_law - integrated).abs() <= 0.01 * integrated + edges;
+            assert!(engine == EngineChoice::Null || agree, "{:?}, edges {edges}", little(&result));
         }
     }
 }

@@ -301,6 +301,14 @@ fn a_load_that_ended_earlier_is_named_as_such() {
 }
 
 #[test]
+fn a_load_that_reads_back_is_named_as_such() {
+    let mut lab = Lab::new().answering(move |_, job| Ok(clean(job, 100)));
+    lab.run(&(AT_ONCE.to_owned() + "verify = 'read-back'\ndistribution = 'once'\n")).expect("a run");
+    let said: Vec<&str> = lab.journal.kept[0].1.points.iter().map(|p| p.remarks[0].as_str()).collect();
+    assert_eq!(said[0], "ran at the same time as writer, which then read back what it wrote");
+}
+
+#[test]
 fn a_load_that_fails_has_no_figures_and_the_others_keep_theirs() {
     let mut lab = Lab::new().answering(|n, job| Ok(if n == 1 { with_errors(job) } else { clean(job, 100) }));
     let finished = lab.run(&[AT_ONCE, &reads("[1]", "[1]")].concat()).expect("a run");

@@ -376,7 +376,7 @@ impl From<&RunRecord> for RunRow {
 pub fn runs_table(rows: &[RunRow], width: usize, color: bool) -> String {
     let mut table = Table::new(vec![
         Column::number("run"),
-        Column::text("suite"),
+        Column::text("suite").wrap(),
         Column::text("target").wrap(),
         Column::text("status"),
         Column::number("steps"),

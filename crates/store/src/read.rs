@@ -20,6 +20,8 @@ pub struct RunSummary {
     pub id: i64,
     /// Id of the suite.
     pub suite_id: String,
+    /// What the suite is called; a load is called by what it does. `None` where the store does not tell.
+    pub title: Option<String>,
     /// Profile id, file or device name.
     pub drive_id: String,
     /// Measured, modelled, imported or published.
@@ -48,6 +50,7 @@ pub struct RunSummary {
 
 const SUMMARY: &str = "
 SELECT id, suite_id, drive_id, origin, status, error, steps_planned, started, begun_at, ended_at,
+       CASE WHEN json_valid(suite) THEN json_extract(suite, '$.title') END AS title,
        pid, pid_started, pid_namespace, boot_id, host,
        (SELECT count(DISTINCT step) FROM steps WHERE run_id = runs.id AND progress = 'committed') AS steps_done,
        (SELECT title FROM steps WHERE run_id = runs.id AND progress = 'begun') AS current
@@ -171,6 +174,7 @@ fn summary(cells: &Cells<'_>, here: &ProcessStamp) -> Result<RunSummary, StoreEr
     Ok(RunSummary {
         id: cells.id(),
         suite_id: cells.get("suite_id")?,
+        title: cells.get("title")?,
         drive_id: cells.get("drive_id")?,
         origin: cells.word("origin")?,
         steps_done: cells.get("steps_done")?,

@@ -10,6 +10,9 @@ use flashlab_samples::{Ended, PointResult};
 use flashlab_store::{RunSummary, Store};
 use std::path::Path;
 
+/// Of the title of a load, in characters.
+const TITLE_MAX: usize = 80;
+
 pub(crate) fn run(args: &List) -> anyhow::Result<Exit> {
     let store = store_to_read(args.store.store.as_ref())?;
     let runs = store.runs()?;
@@ -57,6 +60,14 @@ fn partial(store: &Store, id: i64) -> anyhow::Result<Option<String>> {
     Ok(steps.into_iter().find(|step| step.points.iter().any(is_part)).map(|step| step.title))
 }
 
+/// The suite; loads are all of one, and are told apart by what they do.
+fn what_ran(run: &RunSummary) -> String {
+    let (true, Some(title)) = (run.suite_id == "load", &run.title) else { return run.suite_id.clone() };
+    let cut: String = title.chars().take(TITLE_MAX).collect();
+    let more = if cut.len() < title.len() { "…" } else { "" };
+    format!("load: {cut}{more}")
+}
+
 fn row(run: &RunSummary) -> RunRow {
     let status = match (&run.status, run.alive) {
         (RunStatus::Unfinished, Some(true)) => "running".to_owned(),
@@ -65,7 +76,7 @@ fn row(run: &RunSummary) -> RunRow {
     };
     RunRow {
         id: run.id,
-        suite: run.suite_id.clone(),
+        suite: what_ran(run),
         target: run.drive_id.clone(),
         status,
         steps_done: run.steps_done,

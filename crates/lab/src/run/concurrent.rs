@@ -4,7 +4,7 @@ use super::{Runner, StepEnd, since};
 use crate::LabError;
 use crate::plan::PlannedStep;
 use flashlab_samples::{Ended, JobResult};
-use flashlab_spec::Job;
+use flashlab_spec::{Job, Verify};
 use flashlab_target::StepOutcome;
 use flashlab_units::Nanos;
 use std::time::Instant;
@@ -53,7 +53,13 @@ fn beside(jobs: &[Job], results: &[JobResult], own: usize) -> String {
         let early: Nanos = end(own).saturating_sub(end(i));
         let is_early = early.0 as f64 > EARLY_SHARE_MIN * results[own].elapsed.0 as f64;
         let name = &jobs[i].workload;
-        if is_early { format!("{name}, which ended {early} earlier") } else { name.clone() }
+        let early = is_early.then(|| format!("ended {early} earlier"));
+        // Its reads back are in no figure, and load the target all the same.
+        let back = (jobs[i].verify == Verify::ReadBack).then(|| "then read back what it wrote".to_owned());
+        match early.into_iter().chain(back).collect::<Vec<_>>().join(" and ") {
+            said if said.is_empty() => name.clone(),
+            said => format!("{name}, which {said}"),
+        }
     });
     format!("ran at the same time as {}", others.collect::<Vec<_>>().join("; "))
 }
