@@ -63,14 +63,14 @@ impl Load {
         if self == Load::Cached { file.min(CACHED) } else { file }
     }
 
-    /// I/Os of a full measurement: a second or two each on a slow machine.
+    /// I/Os of a full measurement: a few seconds each on a slow machine, so that what starting up varies by is little.
     pub const fn ios(self) -> u64 {
         match self {
             Load::Cached | Load::CachedLarge => 1_500_000,
             Load::Direct => 250_000,
             Load::Nop => 10_000_000,
-            Load::SeqRead => 80_000,
-            Load::SeqWrite => 40_000,
+            Load::SeqRead => 200_000,
+            Load::SeqWrite => 100_000,
         }
     }
 }
