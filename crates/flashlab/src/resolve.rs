@@ -98,11 +98,10 @@ pub(crate) fn facts(inspection: &Inspection, size: Option<Bytes>) -> anyhow::Res
     })
 }
 
-/// Whether a suite writes, on whatever target.
+/// Whether a suite writes, on whatever target; as its plan says, once there is one.
 pub(crate) fn writes(suite: &Suite) -> bool {
     suite.steps.iter().any(|step| match step {
-        SuiteStep::Purge => false,
-        SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Checkpoint(_) => true,
+        SuiteStep::Purge | SuiteStep::Fill(_) | SuiteStep::Steady(_) | SuiteStep::Checkpoint(_) => true,
         SuiteStep::Sweep(load) => load.rw.writes(),
         SuiteStep::Concurrent(step) => step.loads.iter().any(|load| load.rw.writes()),
     })

@@ -70,10 +70,13 @@ impl Source {
         self.turn()
     }
 
-    /// Whether a list or passes have come to their end.
+    /// Whether a list, passes or the amount beside them have come to their end.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.rest, Rest::Metered { has_end: true, .. }) && self.stream.is_over()
+        match self.rest {
+            Rest::Metered { bytes_left, has_end } => bytes_left == 0 || (has_end && self.stream.is_over()),
+            Rest::Slices(_) => false,
+        }
     }
 
     /// At the end of a slice, a pass or the amount; or always, where requests are metered.

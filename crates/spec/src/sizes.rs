@@ -65,6 +65,11 @@ impl Sizes {
         Sizes { read: rule.clone(), write: rule.clone(), trim: rule }
     }
 
+    /// The largest size of any direction, for which buffers are made.
+    pub fn largest(&self) -> Bytes {
+        self.read.largest().max(self.write.largest()).max(self.trim.largest())
+    }
+
     /// The smallest size of any direction.
     pub fn smallest(&self) -> Bytes {
         self.read.smallest().min(self.write.smallest()).min(self.trim.smallest())
@@ -87,6 +92,15 @@ impl SizeRule {
             SizeRule::Fixed(bs) => *bs,
             SizeRule::Range { min, .. } => *min,
             SizeRule::Split(shares) => shares.iter().map(|share| share.bs).min().unwrap_or_default(),
+        }
+    }
+
+    /// The largest size; 0 for a split of none.
+    pub fn largest(&self) -> Bytes {
+        match self {
+            SizeRule::Fixed(bs) => *bs,
+            SizeRule::Range { max, .. } => *max,
+            SizeRule::Split(shares) => shares.iter().map(|share| share.bs).max().unwrap_or_default(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! line share, such as `zipf:1.2`, `4KiB/60:64KiB/40` or `2/3s`.
 
 use crate::{Offsets, RandomShares, Rate, RateProcess, Rw, SizeRule, SizeShare, Sizes, Verify, WriteHint, Zone};
-use flashlab_units::{Bytes, Nanos};
+use flashlab_units::Nanos;
 use serde::{Deserialize, Deserializer, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -119,18 +119,6 @@ impl fmt::Display for SizeRule {
                 f.write_str(&parts.join(":"))
             }
         }
-    }
-}
-
-impl Sizes {
-    /// The largest size of any direction, for which buffers are made.
-    pub fn largest(&self) -> Bytes {
-        let of = |rule: &SizeRule| match rule {
-            SizeRule::Fixed(bs) => *bs,
-            SizeRule::Range { max, .. } => *max,
-            SizeRule::Split(shares) => shares.iter().map(|s| s.bs).max().unwrap_or_default(),
-        };
-        of(&self.read).max(of(&self.write)).max(of(&self.trim))
     }
 }
 
@@ -311,6 +299,7 @@ pub(crate) fn read_axis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flashlab_units::Bytes;
 
     #[test]
     fn texts_come_back_as_they_were() {

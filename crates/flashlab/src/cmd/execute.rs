@@ -50,9 +50,8 @@ impl Request<'_> {
             let named = resolve::named(on, self.options.size, self.profiles, &rough)?;
             if let Named::Real(inspection) = &named {
                 self.refuse_an_input(inspection)?;
-                let is_plain = inspection.protections.is_empty();
-                if is_plain && self.options.size.is_none() && !resolve::writes(&rough) {
-                    resolve::to_be_read(inspection, None)?;
+                if inspection.protections.is_empty() && !resolve::writes(&rough) {
+                    resolve::to_be_read(inspection, self.options.size)?;
                 }
             }
             let facts = match &named {
@@ -63,9 +62,6 @@ impl Request<'_> {
             if let Named::Modelled(_) = named {
                 // Here, before anything is made.
                 plan.steps.iter().flat_map(|step| step.kind.jobs()).try_for_each(ModelledDrive::can_run)?;
-            }
-            if let (Named::Real(inspection), false) = (&named, plan.writes()) {
-                resolve::to_be_read(inspection, self.options.size)?;
             }
             if let (Named::Modelled(drive), true) = (&named, self.on.len() > 1) {
                 let what =

@@ -63,15 +63,13 @@ impl Observer for JobWatch<'_> {
         let is_due = new.first().is_some_and(is_long) || new.len() + 1 >= INTERVALS_MAX;
         waiting.push(interval);
         // Those of a short job are kept with its result.
-        if is_due {
+        if is_due && self.refused.is_none() {
             // Jobs stand behind the points in their order.
             match self.journal.keep_intervals(self.run, self.header, job as u32, waiting) {
                 Ok(true) => waiting.clear(),
                 Ok(false) => {}
-                Err(error) => {
-                    self.refused = self.refused.take().or(Some(error));
-                    waiting.clear();
-                }
+                // What could not be kept goes into the result, which is shown.
+                Err(error) => self.refused = Some(error),
             }
             *offered = waiting.len();
         }
